@@ -1,0 +1,10 @@
+# Headers and library of PyPI's z3-solver, installed by scripts/setup into .venv.
+set(COEQUAL_VENV ${PROJECT_SOURCE_DIR}/.venv CACHE PATH "virtual environment that holds z3-solver")
+file(GLOB _z3_roots ${COEQUAL_VENV}/lib/python3*/site-packages/z3)
+find_path(Z3_INCLUDE_DIR z3++.h HINTS ${_z3_roots} PATH_SUFFIXES include REQUIRED NO_DEFAULT_PATH)
+find_library(Z3_LIBRARY NAMES z3 HINTS ${_z3_roots} PATH_SUFFIXES lib REQUIRED NO_DEFAULT_PATH)
+get_filename_component(_z3_lib_dir ${Z3_LIBRARY} DIRECTORY)
+add_library(coequal_z3 INTERFACE)
+target_include_directories(coequal_z3 SYSTEM INTERFACE ${Z3_INCLUDE_DIR})
+target_link_libraries(coequal_z3 INTERFACE ${Z3_LIBRARY})
+set(CMAKE_BUILD_RPATH ${_z3_lib_dir})

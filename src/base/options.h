@@ -1,0 +1,28 @@
+// What a check is asked to do; a plain value, fixed when the check starts.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace coequal {
+
+struct Options {
+#define OPTION(name, type, value, key, help) type name = value;
+#include "base/options.def"
+#undef OPTION
+
+  // Named assumptions added to and taken from the defaults (`--assume`, `--no-assume`, `[assume]`).
+  std::set<std::string> assume;
+  std::set<std::string> no_assume;
+
+  // Whether a named assumption holds: withdrawn, added, or on by default.
+  bool assumes(const std::string& name) const;
+};
+
+// "finite-inputs", "no-overflow", ... : the assumptions that hold unless withdrawn.
+const std::set<std::string>& default_assumptions();
+// All names that --assume and --no-assume accept.
+const std::set<std::string>& known_assumptions();
+
+}  // namespace coequal
