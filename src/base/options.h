@@ -15,6 +15,8 @@ struct Options {
   // Named assumptions added to and taken from the defaults (`--assume`, `--no-assume`, `[assume]`).
   std::set<std::string> assume;
   std::set<std::string> no_assume;
+  // Names of the options that the caller set: an instance's own settings do not replace these.
+  std::set<std::string> given;
 
   // Whether a named assumption holds: withdrawn, added, or on by default.
   bool assumes(const std::string& name) const;

@@ -10,7 +10,9 @@ namespace coequal::ptx {
 
 struct Block {
   uint32_t begin = 0, end = 0;        // instruction range [begin, end)
-  std::vector<uint32_t> successors;   // block indices; kExit for ret/exit/end of the body
+  // Block indices; kExit for ret, exit and the end of the body. trap has none: it ends the launch, so the paths
+  // into it do not move a reconvergence point.
+  std::vector<uint32_t> successors;
 };
 
 class Cfg {

@@ -1,8 +1,8 @@
 // A parsed PTX module: notation, not meaning. (PTX ISA manual, "Syntax" and "State Spaces, Types, and Variables".)
 //
 // Invariants after parse(): register names are resolved to dense indices per function, labels to instruction
-// indices, variables and parameters to indices; every instruction knows its PTX line and, where `.loc` says so,
-// its source line. Modifiers stay text: isa/ gives them meaning.
+// indices, variables, parameters and functions to `home` and `index`; every instruction knows its PTX line and,
+// where `.loc` says so, its source line. Modifiers stay text: isa/ gives them meaning.
 #pragma once
 
 #include <cstdint>
@@ -45,13 +45,17 @@ struct Operand {
     Immediate,   // bits (integers sign-extended to 64 bits; floats by `imm_type`)
     Special,     // text: "%tid.x"
     Symbol,      // text: variable, parameter or function whose address is meant; + offset
-    Address,     // [base + offset]: base is a register or a symbol
+    Address,     // [base + offset]: base is a register, a symbol, or neither ([imm]: home None)
     Label,       // target: instruction index
-    LabelList,   // text: name of a .branchtargets list
+    LabelList,   // text: name of a .branchtargets or .calltargets list or of a .callprototype
     Sink,        // _
-    CallTarget,  // text: function name
+    CallTarget,  // text: function name; home Function and index
     ParamList,   // elements: (a, b, ...)
   };
+  // Where the declaration of a symbol is: Module::variables, Function::params, returns or locals, or
+  // Module::functions.
+  enum class Home : uint8_t { None, Module, Param, Return, Local, Function };
+
   Kind kind = Kind::Sink;
   bool negated = false;                       // !%p
   ScalarType imm_type = ScalarType::None;     // F32 for 0f..., F64 for 0d... and decimals, else S64 or U64
@@ -60,9 +64,11 @@ struct Operand {
   int64_t offset = 0;                         // Address, Symbol
   uint64_t bits = 0;                          // Immediate
   uint32_t target = 0;                        // Label
+  Home home = Home::None;                     // Symbol, Address with a symbol, CallTarget
+  uint32_t index = 0;                         // in the container that `home` names
   std::string text;                           // Special, Symbol, Address with a symbol, CallTarget, LabelList
   std::vector<Operand> elements;              // Vector, ParamList
-  // `d|p` of shfl, setp, ...: the second destination follows as an operand of its own, see has_pair.
+  // `d|p` of shfl, setp, ...: the second destination follows as an operand of its own.
   bool has_pair = false;
 };
 
@@ -76,8 +82,12 @@ struct SourceLine {
 
 struct Instruction {
   std::string opcode;                  // "ld", "mad", "bar": the text before the first dot
-  std::vector<std::string> modifiers;  // without the dot, in order: "global", "v4", "f32"; "shared::cta" is one
-  std::vector<Operand> operands;       // as written; `d|p` gives two operands, the first with has_pair
+  // Without the dot, in order: "global", "v4", "f32"; "shared::cta" is one. A part selector on an operand, as in
+  // the video instructions' `%r1.h0`, is added at the end as "operand.h0".
+  std::vector<std::string> modifiers;
+  // As written; `d|p` gives two operands, the first with has_pair. What else stands inside the brackets of an
+  // address, as in `[map, {x, y}]`, follows the address as operands of their own.
+  std::vector<Operand> operands;
   std::optional<Operand> guard;        // @%p, @!%p
   uint32_t ptx_line = 0;
   std::shared_ptr<const SourceLine> source;  // null without .loc
@@ -91,6 +101,8 @@ struct Instruction {
 
 // A variable in .global, .const, .shared, .local or .param space.
 struct Variable {
+  // As written. Of several variables of one function that share a name (scopes, or one that hides a variable of the
+  // module), all but the first get a suffix, "param0#2": names are unique where they are looked up.
   std::string name;
   StateSpace space = StateSpace::Global;
   ScalarType type = ScalarType::B8;
@@ -100,8 +112,16 @@ struct Variable {
   bool is_extern = false;
   bool is_unsized = false;      // `name[]`
   std::vector<uint8_t> initial;  // empty: not initialised (zero for .global and .const)
-  // Addresses of other variables inside the initialiser: (byte offset, symbol, addend).
-  struct Relocation { uint64_t at; std::string symbol; int64_t addend; };
+  // The address of a variable or function inside the initialiser: bytes `at` to `at + bytes` hold the low bytes of
+  // (address of symbol + addend) >> shift; `initial` has zeros there.
+  struct Relocation {
+    uint64_t at = 0;
+    std::string symbol;
+    int64_t addend = 0;
+    uint32_t bytes = 8;
+    uint32_t shift = 0;
+    bool is_generic = false;  // generic(symbol): a generic address, else one in the symbol's own space
+  };
   std::vector<Relocation> relocations;
   uint32_t ptx_line = 0;
 };
@@ -112,13 +132,13 @@ struct Function {
   bool is_declaration = false;           // no body
   std::vector<Variable> params;          // kernel parameters in order, or the inputs of a .func
   std::vector<Variable> returns;         // .func only
-  std::vector<Register> registers;
+  std::vector<Register> registers;       // those that the body or the parameters mention, in that order
   std::vector<Variable> locals;          // .local, .shared and .param variables declared in the body
   std::vector<Instruction> body;         // branch targets are indices into it; a label at the end is body.size()
   std::map<std::string, std::vector<uint32_t>> branch_lists;        // .branchtargets
   std::map<std::string, std::vector<std::string>> call_lists;      // .calltargets
-  std::vector<uint32_t> reqntid, maxntid;                          // empty when absent
-  std::vector<std::string> performance_directives;                 // others, as written
+  std::vector<uint32_t> reqntid, maxntid, reqnctapercluster;       // empty when absent
+  std::vector<std::string> performance_directives;                 // others: ".minnctapersm 2"
   uint32_t ptx_line = 0;
 };
 
@@ -130,7 +150,8 @@ struct Module {
   int address_size = 64;
   std::map<uint32_t, std::string> files;   // .file index -> path
   std::vector<Variable> variables;         // module scope
-  std::vector<Function> functions;
+  std::vector<Function> functions;         // one entry a name: a definition takes the place of its declaration
+  std::map<std::string, std::string> aliases;  // .alias name -> function; find_function follows them
 
   // By exact name; then by unmangled name when one entry alone has it (Itanium mangling). Diagnostic
   // PtxUnknownKernel lists the entries.

@@ -1,0 +1,96 @@
+// Displacements: how integers and anchors move over the CTAs of one class, relative to its representative.
+//
+// A motion is a function from the CTAs of the class to integers that is 0 at the representative. Affine ones are kept as strides
+// over ctaid, others as the vector of their values, both hash-consed, so equal functions have equal ids (over the CTAs the
+// class started with). Values are two's complement of 64 bits; callers reduce modulo 2^width where registers are narrower.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "term/term.h"
+
+namespace coequal::tensor {
+
+using term::MotionId;
+using Cta = std::array<uint32_t, 3>;  // ctaid.x, .y, .z
+
+// The CTAs that are still in a class and the motions made for it. The first CTA given is the representative.
+class MotionTable {
+ public:
+  explicit MotionTable(std::vector<Cta> ctas);
+
+  const std::vector<Cta>& ctas() const { return ctas_; }
+  const Cta& representative() const { return ctas_[0]; }
+  size_t size() const { return ctas_.size(); }               // CTAs at the start
+  bool alive(size_t ordinal) const { return alive_[ordinal]; }
+  size_t alive_count() const { return alive_count_; }
+
+  // Motion of ctaid.{x,y,z}.
+  MotionId ctaid(int dimension);
+  MotionId affine(int64_t sx, int64_t sy, int64_t sz);
+  MotionId from_values(std::vector<int64_t> values);  // one per ordinal; values of dead CTAs do not matter
+  bool is_affine(MotionId id) const { return motions_[id].affine; }
+
+  int64_t value(MotionId id, size_t ordinal) const;
+  MotionId add(MotionId a, MotionId b);
+  MotionId sub(MotionId a, MotionId b);
+  MotionId scale(MotionId a, int64_t factor);
+  // Every value divided by `divisor`; the caller has made sure that all living CTAs divide exactly.
+  MotionId divide_exact(MotionId a, int64_t divisor);
+
+  struct Range { int64_t min, max; };
+  // Over the living CTAs (exact when the class was narrowed last, else an enclosure over more of them).
+  Range range(MotionId id) const;
+  // Whether all living CTAs have value 0 modulo `modulus`.
+  bool divisible(MotionId id, int64_t modulus) const;
+
+  // Keeps the CTAs for which `keep(ordinal)`; the representative must be kept. Returns how many left.
+  template <class F>
+  size_t narrow(F&& keep) {
+    size_t left = 0;
+    for (size_t i = 1; i < ctas_.size(); ++i)
+      if (alive_[i] && !keep(i)) {
+        alive_[i] = false;
+        ++left;
+      }
+    if (left) {
+      alive_count_ -= left;
+      ++generation_;
+    }
+    return left;
+  }
+  // Counts narrowings, so that callers can drop what they derived from the set of living CTAs.
+  uint64_t generation() const { return generation_; }
+  // Keeps the CTAs on which both motions agree.
+  void equalize(MotionId a, MotionId b);
+
+ private:
+  struct Motion {
+    bool affine = true;
+    std::array<int64_t, 3> strides{};
+    std::shared_ptr<const std::vector<int64_t>> values;  // not affine
+    uint64_t hash = 0;
+  };
+  struct RangeEntry { uint64_t generation = ~0ull; Range range{}; };
+
+  MotionId intern(Motion motion);
+
+  std::vector<Cta> ctas_;
+  std::vector<char> alive_;
+  size_t alive_count_ = 0;
+  uint64_t generation_ = 0;
+  std::vector<Motion> motions_;
+  absl::flat_hash_map<uint64_t, std::vector<MotionId>> index_;
+  absl::flat_hash_map<std::pair<MotionId, MotionId>, MotionId> sums_;
+  absl::flat_hash_map<std::pair<MotionId, int64_t>, MotionId> products_;
+  absl::flat_hash_map<std::pair<MotionId, MotionId>, uint64_t> equalized_;
+  mutable std::vector<RangeEntry> ranges_;
+};
+
+}  // namespace coequal::tensor
