@@ -1,9 +1,12 @@
 # The commands of the README. Each installs what it needs.
-.PHONY: setup build demo test asan bench bench-baselines format clean
+.PHONY: setup build demo test asan bench bench-baselines format docs clean
+
+# Where coequal finds the CUDA compiler if there is no toolkit.
+export VIRTUAL_ENV := $(CURDIR)/.venv
 
 build: setup
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release
+	@cmake --build --preset release --target coequal
 
 setup:
 	@scripts/setup
@@ -23,8 +26,12 @@ bench: setup
 bench-baselines: setup
 	@bench/run --baselines
 
-format:
-	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+format: setup
+	@scripts/format
+
+docs: build
+	@scripts/update-docs
+	@scripts/update-readme
 
 clean:
 	@rm -rf build

@@ -3,9 +3,9 @@
 namespace coequal {
 
 const std::set<std::string>& default_assumptions() {
-  static const std::set<std::string> names = {"finite-inputs",  "no-overflow",
+  static const std::set<std::string> names = {"finite-inputs",         "no-overflow",
                                               "library-approximation", "constant-snap",
-                                              "softplus-threshold", "domain-exclusion"};
+                                              "softplus-threshold",    "domain-exclusion"};
   return names;
 }
 
@@ -16,6 +16,15 @@ const std::set<std::string>& known_assumptions() {
     return all;
   }();
   return names;
+}
+
+const std::vector<OptionRow>& option_rows() {
+  static const std::vector<OptionRow> rows = {
+#define OPTION(name, type, value, flag, key, help) {#name, #type, #value, flag, key, help},
+#include "base/options.def"
+#undef OPTION
+  };
+  return rows;
 }
 
 bool Options::assumes(const std::string& name) const {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace coequal {
 
 struct Options {
-#define OPTION(name, type, value, key, help) type name = value;
+#define OPTION(name, type, value, flag, key, help) type name = value;
 #include "base/options.def"
 #undef OPTION
 
@@ -21,6 +23,12 @@ struct Options {
   // Whether a named assumption holds: withdrawn, added, or on by default.
   bool assumes(const std::string& name) const;
 };
+
+// A row of options.def, with its default as text.
+struct OptionRow {
+  std::string_view name, type, default_text, flag, key, help;
+};
+const std::vector<OptionRow>& option_rows();
 
 // "finite-inputs", "no-overflow", ... : the assumptions that hold unless withdrawn.
 const std::set<std::string>& default_assumptions();

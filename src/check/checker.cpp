@@ -1,17 +1,571 @@
 #include "check/checker.h"
 
-namespace coequal::check {
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 
-report::InstanceResult check_instance(const instance::Instance& instance, const Options&,
-                                      const std::atomic<bool>*) {
-  report::InstanceResult result;
-  result.name = instance.name;
-  result.title = instance.title;
-  result.file = instance.file;
-  result.expected = instance.expect;
-  result.refusals.push_back({"", instance.program_a.span, "no checking engine is part of this build", 'a', 0, ""});
-  result.verdict = report::derive_verdict(result);
-  return result;
+#include "check/lower.h"
+#include "check/run.h"
+#include "decide/cells.h"
+#include "decide/decider.h"
+#include "program/grid_facts.h"
+#include "term/print.h"
+#include "term/substitute.h"
+
+namespace coequal::check {
+namespace {
+
+using report::InstanceResult;
+using report::Verdict;
+using tensor::TensorId;
+
+// What executing one program left: its final versions, or why there are none.
+struct Executed {
+  exec::ProgramState state;
+  bool complete = true;                          // every launch ran to the end of every CTA
+  std::set<TensorId> written;                    // by any launch
+  std::vector<std::shared_ptr<const tensor::LaunchPieces>> launches;
+};
+
+class Check {
+ public:
+  Check(const instance::Instance& instance, const Options& options, const std::atomic<bool>* interrupted)
+      : instance_(instance), options_(options), interrupted_(interrupted), result_(blank_result(instance)) {}
+
+  InstanceResult run() {
+    const Budget compile_budget(3600, interrupted_);
+    inputs_ = lower_inputs(instance_, store_);
+    std::vector<exec::Launch> launches_a, launches_b;
+    if (!lower(instance_.program_a, compile_budget, launches_a)) return finish();
+    if (instance_.program_b && !lower(*instance_.program_b, compile_budget, launches_b)) return finish();
+
+    result_.statistics.seconds["compile"] = kernels_.compile_seconds();
+    budget_ = Budget(options_.budget_seconds, interrupted_);
+    exec::Session session{store_, options_, budget_, result_.statistics, {}};
+    session_ = &session;
+    decider_.emplace(store_, options_, result_.statistics);
+
+    Executed a = execute('a', launches_a), b;
+    if (instance_.program_b) b = execute('b', launches_b);
+    note_vacuous('a', instance_.program_a, a);
+    if (instance_.program_b) note_vacuous('b', *instance_.program_b, b);
+    unwritten('a', instance_.program_a, a);
+    if (instance_.program_b) unwritten('b', *instance_.program_b, b);
+    decide_outputs(*decider_, a, instance_.program_b ? b : a);
+    return finish();
+  }
+
+ private:
+  bool lower(const instance::Program& program, const Budget& budget, std::vector<exec::Launch>& launches) {
+    Result<std::vector<exec::Launch>> lowered = lower_program(instance_, program, inputs_, kernels_, options_, budget);
+    if (lowered) {
+      launches = std::move(*lowered);
+      return true;
+    }
+    const Diagnostic& error = lowered.error();
+    if (error.severity() == Severity::Refused)
+      result_.refusals.push_back({"", error.span, error.message, &program == &instance_.program_a ? 'a' : 'b', 0, ""});
+    else
+      result_.problems.push_back(error);
+    return false;
+  }
+
+  Executed execute(char name, const std::vector<exec::Launch>& launches) {
+    Executed out;
+    out.state = initial_state(name, inputs_, *session_);
+    for (const exec::Launch& launch : launches) {
+      exec::LaunchResult launched;
+      {
+        StageTimer timer(result_.statistics, "execute");
+        launched = exec::run_launch(*session_, out.state, launch);
+      }
+      result_.statistics.count("thread_instructions", launched.thread_instructions);
+      result_.statistics.count("cta_classes", launched.classes);
+      add_defects(std::move(launched.defects));
+      add_notes(launched.notes);
+      for (const exec::Refusal& r : launched.refusals) add_refusal(name, r, 0);
+      settle_suspicions(std::move(launched.suspicions));
+      if (launched.aborted_ctas > 0) {
+        out.complete = false;
+        if (launched.out_of_budget) undecided("the budget ended during execution", {}, 0);
+      }
+      StageTimer timer(result_.statistics, "facts");
+      // A conflict under a condition on data is none if no input makes the condition hold.
+      const auto refute = [&](const Defect& defect, const term::Term& guard) {
+        return settle({defect, guarded_value(guard), true}) == decide::PoisonAnswer::Kind::Never;
+      };
+      program::GridFacts facts = program::apply_launch(*session_, out.state, launched.pieces, refute);
+      add_defects(std::move(facts.defects));
+      add_notes(facts.notes);
+      for (const exec::Refusal& r : facts.refusals) add_refusal(name, r, 0);
+      if (!facts.complete) {
+        out.complete = false;
+        undecided("the budget ended before all conflicts between CTAs were looked for", {}, 0);
+      }
+      for (const tensor::ClassPieces& cls : launched.pieces->classes)
+        for (const tensor::TensorPiece& piece : cls.tensors) out.written.insert(piece.tensor);
+      out.launches.push_back(launched.pieces);
+      // What comes after an unfinished launch would read contents that are not known.
+      if (!out.complete) break;
+    }
+    return out;
+  }
+
+  void note_vacuous(char name, const instance::Program& program, const Executed& executed) {
+    if (!executed.complete) return;
+    for (const std::string& output : instance_.outputs)
+      if (executed.written.count(inputs_.tensor_ids.at(program.tensor_of(output)))) return;
+    result_.vacuous.push_back(name);
+  }
+
+  void unwritten(char name, const instance::Program& program, const Executed& executed) {
+    if (!executed.complete) return;
+    for (const std::string& output : instance_.outputs) {
+      if (std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) != instance_.unwritten.end()) continue;
+      const TensorId id = inputs_.tensor_ids.at(program.tensor_of(output));
+      if (auto defect = program::unwritten_cells(name, *executed.state.versions[id], output)) {
+        skip_unwritten_.insert({name, id});
+        add_defects({std::move(*defect)});
+      }
+    }
+  }
+
+  // A value that poison reaches exactly where the condition holds.
+  term::Term guarded_value(const term::Term& guard) {
+    if (!guard_group_) {
+      term::Group group;
+      group.kind = term::Group::Kind::Refused;
+      group.name = "guard";
+      group.dtype = DType::U32;
+      group.type = term::bv(32);
+      guard_group_ = store_.add_group(std::move(group));
+      session_->poison[*guard_group_] = {exec::PoisonSource::Kind::Tainted, "", {}, {}};
+    }
+    return store_.make(term::Kind::Select, {guard, store_.leaf(*guard_group_, {}), store_.bits(0, 32)});
+  }
+
+  // Decides a defect that happens under some inputs only, and reports it or the open question.
+  decide::PoisonAnswer::Kind settle(exec::Suspicion s) {
+    const decide::PoisonAnswer answer = budget_.spent() ? decide::PoisonAnswer{} : decider_->poison(s.value, budget_);
+    if (answer.kind == decide::PoisonAnswer::Kind::Never) return answer.kind;
+    raced_on_data_ |= s.race;
+    if (answer.kind == decide::PoisonAnswer::Kind::Reached) {
+      s.defect.inputs = input_texts(answer.assignment, {});
+      add_defects({std::move(s.defect)});
+    } else {
+      const SourceSpan span = s.defect.accesses.empty() ? SourceSpan{} : s.defect.accesses.back().span;
+      undecided(fmt::format("whether there is a defect here ({}) depends on data", defect_name(s.defect.kind)), span, 0);
+    }
+    return answer.kind;
+  }
+
+  // One defect a place is enough; all that are like it have to be refuted.
+  void settle_suspicions(std::vector<exec::Suspicion> suspicions) {
+    StageTimer timer(result_.statistics, "decide");
+    std::set<std::string> shown;
+    for (exec::Suspicion& s : suspicions) {
+      std::string place = fmt::format("{} {}", s.defect.program, static_cast<int>(s.defect.kind));
+      for (const coequal::Access& a : s.defect.accesses) place += " " + to_string(a.span) + " " + a.where;
+      if (shown.count(place)) continue;
+      if (settle(std::move(s)) != decide::PoisonAnswer::Kind::Never) shown.insert(place);
+    }
+  }
+
+  void decide_outputs(decide::Decider& decider, const Executed& a, const Executed& b) {
+    StageTimer timer(result_.statistics, "decide");
+    int64_t left = options_.cells;
+    for (const std::string& output : instance_.outputs) {
+      const TensorId id_a = inputs_.tensor_ids.at(instance_.program_a.tensor_of(output));
+      const TensorId id_b = instance_.program_b ? inputs_.tensor_ids.at(instance_.program_b->tensor_of(output)) : id_a;
+      const decide::OutputPair pair{a.state.versions[id_a].get(), b.state.versions[id_b].get()};
+      result_.cells.total += pair.elements();
+      if (!a.complete || !b.complete) {
+        result_.cells.undecided += pair.elements();
+        undecided("execution did not reach the end", {}, pair.elements(), output);
+        continue;
+      }
+      if (raced_on_data_) {
+        // Which cells a race on some inputs reaches is not followed: none is decided.
+        result_.cells.undecided += pair.elements();
+        undecided("accesses may race on some inputs", {}, pair.elements(), output);
+        continue;
+      }
+      decide::Classification classes = decide::classify(pair, store_, budget_, left);
+      result_.statistics.count("cell_classes", static_cast<int64_t>(classes.classes.size()));
+      if (left >= 0) left = std::max<int64_t>(0, left - classes.elements);
+      const int64_t missing = pair.elements() - classes.elements;
+      if (missing > 0) {
+        result_.cells.undecided += missing;
+        undecided(classes.complete ? "not asked for" : "the budget ended first", {}, missing, output);
+      }
+      for (const decide::CellClass& cls : classes.classes) {
+        if (budget_.spent()) {
+          result_.cells.undecided += cls.count;
+          undecided(budget_.interrupted() ? "interrupted" : "the budget ended first", {}, cls.count, cell_name(output, pair, cls.first_element));
+          continue;
+        }
+        decide_class(decider, output, id_a, id_b, pair, cls, /*absolute=*/false);
+      }
+    }
+  }
+
+  std::string cell_name(const std::string& output, const decide::OutputPair& pair, int64_t element) const {
+    const tensor::TensorInfo& info = pair.a->info();
+    return info.shape.empty() ? output : output + "[" + info.index_text(info.cell_of_element(element)) + "]";
+  }
+
+  SourceSpan store_span(const tensor::TensorVersion& version, int64_t element) const {
+    const auto writer = version.writer(version.info().cell_of_element(element));
+    return writer ? writer->launch->spans.at(writer->origin().instruction) : SourceSpan{};
+  }
+
+  void decide_class(decide::Decider& decider, const std::string& output, TensorId id_a, TensorId id_b,
+                    const decide::OutputPair& pair, const decide::CellClass& cls, bool absolute) {
+    const std::string name = cell_name(output, pair, cls.first_element);
+    if (cls.unchanged) {
+      result_.cells.proved_exact += cls.count;
+      return;
+    }
+    term::Term a = cls.a, b = cls.b;
+    const bool pseudo = store_.has_pseudo(a) || store_.has_pseudo(b);
+    if (absolute && pseudo) {
+      term::Substitution known = term::substitute_known(store_);
+      a = known(a);
+      b = known(b);
+    }
+    // Poison first: a value that is no function of the inputs is not compared.
+    bool tainted = false;
+    if (store_.has_poison(a)) tainted |= !settle_poison(decider, 'a', output, id_a, pair, cls, a, name);
+    if (store_.has_poison(b) && instance_.program_b) tainted |= !settle_poison(decider, 'b', output, id_b, pair, cls, b, name);
+    if (tainted) {
+      result_.cells.undecided += cls.count;
+      return;
+    }
+    if (!instance_.program_b) {
+      result_.cells.proved_exact += cls.count;
+      return;
+    }
+    bool undefined = false;
+    for (const auto& [side, t] : {std::pair{'a', a}, std::pair{'b', b}})
+      if (store_.kind(t) == term::Kind::Undefined) {
+        Defect defect;
+        defect.kind = DefectKind::UninitializedRead;
+        defect.program = side;
+        defect.message = fmt::format("the value stored to {} is undefined whatever the input", name);
+        coequal::Access access;
+        access.kind = coequal::Access::Kind::Write;
+        place_access(access, side == 'a' ? *pair.a : *pair.b, cls.first_element, output, pair);
+        defect.accesses = {access};
+        defect.count = cls.count;
+        add_defects({std::move(defect)});
+        undefined = true;
+      }
+    if (undefined) {
+      result_.cells.undecided += cls.count;
+      undecided("a stored value is undefined", store_span(*pair.a, cls.first_element), cls.count, name);
+      return;
+    }
+
+    decide::Answer answer = decider.decide(a, b, budget_);
+    if (answer.outcome != decide::Outcome::Proved && pseudo && !absolute) {
+      // Known values stood as unknowns: once more for each place where they stand.
+      decide::Classification parts = decide::split_absolute(pair, cls, store_, budget_);
+      int64_t seen = 0;
+      for (const decide::CellClass& part : parts.classes) {
+        decide_class(decider, output, id_a, id_b, pair, part, true);
+        seen += part.count;
+      }
+      if (seen < cls.count) {
+        result_.cells.undecided += cls.count - seen;
+        undecided("the budget ended first", {}, cls.count - seen, name);
+      }
+      return;
+    }
+    for (const decide::AssumptionUse& use : answer.assumptions) assumptions_.insert({use.name, use.detail});
+    switch (answer.outcome) {
+      case decide::Outcome::Proved:
+        if (answer.exact) {
+          result_.cells.proved_exact += cls.count;
+          tier(report::Proof::Tier::Exact, 0);
+        } else {
+          result_.cells.proved_probabilistic += cls.count;
+          tier(report::Proof::Tier::Probabilistic, std::exp2(answer.log2_bound));
+        }
+        for (const decide::Exclusion& e : answer.exclusions) exclude(e, cls, pair, output);
+        break;
+      case decide::Outcome::Refuted: {
+        const decide::Refutation& r = *answer.refutation;
+        const bool overflow = r.overflow_only && options_.assumes("no-overflow");
+        if (overflow) {
+          result_.cells.undecided += cls.count;
+          undecided("they differ only where a float overflows", store_span(*pair.a, cls.first_element), cls.count, name);
+        } else {
+          result_.cells.refuted += cls.count;
+        }
+        if (!result_.witness || (result_.witness->overflow_only && !overflow))
+          result_.witness = witness(r, cls, pair, name, overflow);
+        break;
+      }
+      case decide::Outcome::Undecided:
+        result_.cells.undecided += cls.count;
+        undecided(answer.reason, store_span(*pair.a, cls.first_element), cls.count, name, answer.residual);
+        break;
+    }
+  }
+
+  // Whether poison cannot reach the value; if it can or may, says so as the defect, refusal or open question that it is.
+  bool settle_poison(decide::Decider& decider, char side, const std::string& output, TensorId id,
+                     const decide::OutputPair& pair, const decide::CellClass& cls, const term::Term& value,
+                     const std::string& name) {
+    // The whole tensor's unwritten cells are one defect already.
+    if (store_.kind(value) == term::Kind::Poison && skip_unwritten_.count({side, id})) {
+      const exec::PoisonSource* source = poison_source(store_.groups(value)[0]);
+      if (source && source->kind == exec::PoisonSource::Kind::Uninitialized) {
+        undecided("the cell is never written", {}, cls.count, name);
+        return false;
+      }
+    }
+    if (store_.kind(value) == term::Kind::Poison && allowed_unwritten(output) &&
+        poison_source(store_.groups(value)[0])->kind == exec::PoisonSource::Kind::Uninitialized) {
+      // Declared: these cells may stay as they were, and are not compared.
+      return true;
+    }
+    const decide::PoisonAnswer answer = decider.poison(value, budget_);
+    if (answer.kind == decide::PoisonAnswer::Kind::Never) return true;
+    const tensor::TensorVersion& version = side == 'a' ? *pair.a : *pair.b;
+    const SourceSpan span = store_span(version, cls.first_element);
+    if (answer.kind == decide::PoisonAnswer::Kind::Unknown || !answer.cell) {
+      undecided("the value may depend on something uninitialised or not modelled", span, cls.count, name);
+      return false;
+    }
+    const auto [group, cell] = *answer.cell;
+    const exec::PoisonSource* source = poison_source(group);
+    CHECK(source);
+    switch (source->kind) {
+      case exec::PoisonSource::Kind::Refused:
+        add_refusal(side, source->refusal, cls.count);
+        undecided(fmt::format("depends on '{}': {}", source->refusal.instruction, source->refusal.reason), source->refusal.span,
+                  cls.count, name);
+        break;
+      case exec::PoisonSource::Kind::Tainted:
+        undecided("depends on what a defect left behind", span, cls.count, name);
+        break;
+      case exec::PoisonSource::Kind::InactiveLane: {
+        Defect defect = source->defect;
+        defect.program = side;
+        defect.inputs = input_texts(answer.assignment, cls);
+        defect.also.push_back(fmt::format("the value reaches {}", name));
+        defect.count = cls.count;
+        add_defects({std::move(defect)});
+        undecided("the value comes from an inactive lane", span, cls.count, name);
+        break;
+      }
+      case exec::PoisonSource::Kind::Uninitialized: {
+        Defect defect;
+        defect.kind = DefectKind::UninitializedRead;
+        defect.program = side;
+        const tensor::TensorInfo* info = store_.group(group).tensor >= 0 ? &inputs_.tensors[store_.group(group).tensor] : nullptr;
+        int64_t actual = cell;
+        for (const auto& [g, shift] : cls.shifts)
+          if (g == group) actual += shift;
+        defect.message = fmt::format("{} is read before anything is written to it, and reaches {}",
+                                     info ? fmt::format("{}[{}]", info->name, info->index_text(actual)) : source->what, name);
+        coequal::Access access;
+        access.kind = coequal::Access::Kind::Write;
+        place_access(access, version, cls.first_element, output, pair);
+        defect.accesses = {access};
+        defect.inputs = input_texts(answer.assignment, cls);
+        defect.count = cls.count;
+        add_defects({std::move(defect)});
+        undecided("the value depends on something uninitialised", span, cls.count, name);
+        break;
+      }
+    }
+    return false;
+  }
+
+  bool allowed_unwritten(const std::string& output) const {
+    return std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) != instance_.unwritten.end();
+  }
+
+  const exec::PoisonSource* poison_source(term::GroupId group) const {
+    const auto it = session_->poison.find(group);
+    return it == session_->poison.end() ? nullptr : &it->second;
+  }
+
+  // The store that gave the cell its value.
+  void place_access(coequal::Access& access, const tensor::TensorVersion& version, int64_t element,
+                    const std::string& output, const decide::OutputPair&) const {
+    const int64_t cell = version.info().cell_of_element(element);
+    access.where = output;
+    access.index = version.info().index_text(cell);
+    access.bytes = version.info().element_size();
+    if (const auto writer = version.writer(cell)) {
+      const auto thread = writer->launch->thread_index(writer->origin().thread);
+      const tensor::Cta& cta = writer->cta();
+      access.thread = {thread[0], thread[1], thread[2]};
+      access.block = {cta[0], cta[1], cta[2]};
+      access.launch = writer->launch->launch;
+      access.span = writer->launch->spans.at(writer->origin().instruction);
+      if (writer->atomic) access.kind = coequal::Access::Kind::Atomic;
+    }
+  }
+
+  std::string leaf_name(term::GroupId group, int64_t cell, const decide::CellClass& cls) const {
+    for (const auto& [g, shift] : cls.shifts)
+      if (g == group) cell += shift;
+    const term::Group& info = store_.group(group);
+    if (info.tensor < 0) return fmt::format("{}[{}]", info.name, cell);
+    const tensor::TensorInfo& tensor = inputs_.tensors[static_cast<size_t>(info.tensor)];
+    return fmt::format("{}[{}]", tensor.name, tensor.index_text(cell));
+  }
+
+  std::vector<report::WitnessInput> witness_inputs(const decide::Assignment& assignment, const decide::CellClass& cls) const {
+    std::vector<report::WitnessInput> inputs;
+    for (const auto& [leaf, value] : assignment.cells) {
+      const term::Group& group = store_.group(leaf.first);
+      if (group.kind != term::Group::Kind::Input) continue;
+      int64_t cell = leaf.second;
+      for (const auto& [g, shift] : cls.shifts)
+        if (g == leaf.first) cell += shift;
+      const tensor::TensorInfo& tensor = inputs_.tensors[static_cast<size_t>(group.tensor)];
+      inputs.push_back({tensor.name, tensor.index_text(cell), value_text(value)});
+    }
+    for (const auto& [scalar, value] : assignment.scalars)
+      inputs.push_back({store_.scalar(scalar).name, "", value_text(value)});
+    return inputs;
+  }
+
+  std::vector<std::string> input_texts(const decide::Assignment& assignment, const decide::CellClass& cls) const {
+    std::vector<std::string> texts;
+    for (const report::WitnessInput& i : witness_inputs(assignment, cls))
+      texts.push_back(fmt::format("{}{} = {}", i.name, i.index.empty() ? "" : "[" + i.index + "]", i.value));
+    return texts;
+  }
+
+  // Dyadic values print as the decimals they are; others as fractions.
+  static std::string value_text(const term::Rational& value) {
+    if (value.is_integer()) return value.to_string();
+    const double d = value.to_double();
+    return term::Rational::from_double(d) == value ? fmt::format("{}", d) : value.to_string();
+  }
+
+  report::Witness witness(const decide::Refutation& r, const decide::CellClass& cls, const decide::OutputPair& pair,
+                          const std::string& name, bool overflow) const {
+    report::Witness w;
+    w.cell = name;
+    w.value_a.exact = r.one_side_undefined && r.undefined_side == "a" ? "undefined" : r.value_a;
+    w.value_b.exact = r.one_side_undefined && r.undefined_side == "b" ? "undefined" : r.value_b;
+    for (report::WitnessValue* v : {&w.value_a, &w.value_b})
+      if (const auto slash = v->exact.find('/'); slash != std::string::npos)
+        if (const auto exact = term::Rational::from_text(v->exact)) v->decimal = fmt::format("{:.9g}", exact->to_double());
+    w.inputs = witness_inputs(r.assignment, cls);
+    w.store_a = store_span(*pair.a, cls.first_element);
+    w.store_b = store_span(*pair.b, cls.first_element);
+    w.overflow_only = overflow;
+    return w;
+  }
+
+  void exclude(const decide::Exclusion& e, const decide::CellClass& cls, const decide::OutputPair& pair, const std::string& output) {
+    std::string sample;
+    if (e.sample)
+      for (const std::string& text : input_texts(*e.sample, cls)) sample += (sample.empty() ? "" : ", ") + text;
+    const std::string key = e.side + " " + e.condition;
+    const auto [it, fresh] = exclusion_index_.try_emplace(key, result_.exclusions.size());
+    if (!fresh) {
+      result_.exclusions[it->second].cells += cls.count;
+      return;
+    }
+    (void)output;
+    result_.exclusions.push_back({e.condition, e.side, sample, store_span(*pair.a, cls.first_element), cls.count});
+  }
+
+  void tier(report::Proof::Tier tier, double bound) {
+    result_.proof.seed = options_.seed;
+    if (static_cast<int>(tier) > static_cast<int>(result_.proof.tier)) result_.proof.tier = tier;
+    result_.proof.bound += bound;
+  }
+
+  void undecided(const std::string& reason, const SourceSpan& span, int64_t cells, const std::string& which = "",
+                 const std::string& detail = "") {
+    for (report::Undecided& u : result_.undecided)
+      if (u.reason == reason && u.span == span) {
+        u.cells += cells;
+        return;
+      }
+    result_.undecided.push_back({reason, span, cells, which, detail});
+  }
+
+  void add_refusal(char program, const exec::Refusal& r, int64_t cells) {
+    for (report::Refusal& have : result_.refusals)
+      if (have.program == program && have.instruction == r.instruction && have.span == r.span && have.reason == r.reason) {
+        have.cells += cells;
+        return;
+      }
+    result_.refusals.push_back({r.instruction, r.span, r.reason, program, cells, ""});
+  }
+
+  // Findings that differ only in the cells they concern are one.
+  void add_defects(std::vector<Defect> defects) {
+    for (Defect& d : defects) {
+      const auto same = [&](const Defect& have) {
+        if (have.kind != d.kind || have.program != d.program || have.accesses.size() != d.accesses.size()) return false;
+        for (size_t i = 0; i < d.accesses.size(); ++i)
+          if (!(have.accesses[i].span == d.accesses[i].span) || have.accesses[i].where != d.accesses[i].where) return false;
+        return true;
+      };
+      const auto it = std::find_if(result_.defects.begin(), result_.defects.end(), same);
+      if (it != result_.defects.end())
+        it->count += d.count;
+      else
+        result_.defects.push_back(std::move(d));
+    }
+  }
+
+  void add_notes(const std::vector<std::string>& notes) {
+    for (const std::string& n : notes)
+      if (std::find(result_.notes.begin(), result_.notes.end(), n) == result_.notes.end()) result_.notes.push_back(n);
+  }
+
+  InstanceResult finish() {
+    if (!result_.problems.empty()) {
+      result_.verdict = Verdict::Invalid;
+      return std::move(result_);
+    }
+    for (const auto& [name, detail] : assumptions_) result_.assumptions.push_back({name, detail});
+    if (!kernels_.compiler_version().empty())
+      result_.assumptions.push_back({"toolchain", kernels_.compiler_version()});
+    result_.statistics.count("term_nodes", static_cast<int64_t>(store_.node_count()));
+    result_.verdict = report::derive_verdict(result_);
+    if (interrupted_ && interrupted_->load(std::memory_order_relaxed)) result_.verdict = Verdict::Interrupted;
+    return std::move(result_);
+  }
+
+  const instance::Instance& instance_;
+  const Options& options_;
+  const std::atomic<bool>* interrupted_;
+  InstanceResult result_;
+  term::TermStore store_;
+  KernelCache kernels_;
+  SharedInputs inputs_;
+  Budget budget_;
+  exec::Session* session_ = nullptr;
+  std::set<std::pair<std::string, std::string>> assumptions_;
+  std::map<std::string, size_t> exclusion_index_;
+  std::set<std::pair<char, TensorId>> skip_unwritten_;
+  std::optional<decide::Decider> decider_;
+  std::optional<term::GroupId> guard_group_;
+  bool raced_on_data_ = false;
+};
+
+}  // namespace
+
+report::InstanceResult check_instance(const instance::Instance& instance, const Options& options,
+                                      const std::atomic<bool>* interrupted) {
+  return Check(instance, options, interrupted).run();
 }
 
 }  // namespace coequal::check

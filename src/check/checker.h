@@ -9,9 +9,10 @@
 
 namespace coequal::check {
 
-// Checks one instance with `options` as instance::options_for() gives them. The time budget starts after
-// compilation. Stops early, with what is known by then and Verdict::Interrupted, once `*interrupted` is set
-// (it may be null). Errors come back as verdicts; only InternalError is thrown.
+// Checks one instance with `options` as instance::options_for() gives them. The time budget starts
+// after compilation. Stops early, with what is known by then and Verdict::Interrupted, once
+// `*interrupted` is set (it may be null). Errors come back as verdicts; only InternalError is
+// thrown.
 report::InstanceResult check_instance(const instance::Instance& instance, const Options& options,
                                       const std::atomic<bool>* interrupted);
 

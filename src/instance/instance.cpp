@@ -153,11 +153,16 @@ bool may_read(const Program& program, const std::string& tensor) {
 
 std::string_view expected_verdict_name(ExpectedVerdict verdict) {
   switch (verdict) {
-    case ExpectedVerdict::Equivalent: return "equivalent";
-    case ExpectedVerdict::Inequivalent: return "inequivalent";
-    case ExpectedVerdict::Defect: return "defect";
-    case ExpectedVerdict::Unknown: return "unknown";
-    case ExpectedVerdict::Refused: return "refused";
+    case ExpectedVerdict::Equivalent:
+      return "equivalent";
+    case ExpectedVerdict::Inequivalent:
+      return "inequivalent";
+    case ExpectedVerdict::Defect:
+      return "defect";
+    case ExpectedVerdict::Unknown:
+      return "unknown";
+    case ExpectedVerdict::Refused:
+      return "refused";
   }
   CHECK(false);
   return "";

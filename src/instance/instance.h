@@ -1,9 +1,11 @@
-// One question as data: two programs, the tensors and scalars they share, and what is asked about them.
+// One question as data: two programs, the tensors and scalars they share, and what is asked about
+// them.
 //
-// Plain values, as the TOML form of an instance states them; read_toml() and validate() make them, and what they
-// return satisfies every rule that needs no compiler: names resolve, values fit their dtypes, every size fits in
-// 63 bits of bytes, and every launch is one that a device could accept. Tensors may be far larger than memory:
-// sizes are numbers, nothing here allocates by them. Argument lists are compared with a kernel's parameters later.
+// Plain values, as the TOML form of an instance states them; read_toml() and validate() make them,
+// and what they return satisfies every rule that needs no compiler: names resolve, values fit their
+// dtypes, every size fits in 63 bits of bytes, and every launch is one that a device could accept.
+// Tensors may be far larger than memory: sizes are numbers, nothing here allocates by them.
+// Argument lists are compared with a kernel's parameters later.
 #pragma once
 
 #include <array>
@@ -22,9 +24,9 @@
 
 namespace coequal::instance {
 
-// A number as written. `text` is its decimal text without underscores and plus sign ("0.1", "-3", "-inf", "1e-05");
-// hexadecimal, octal and binary integers are given in decimal. `integer` is exact and only meaningful when
-// `is_integer`; `real` is the nearest double to the text, in either case.
+// A number as written. `text` is its decimal text without underscores and plus sign ("0.1", "-3",
+// "-inf", "1e-05"); hexadecimal, octal and binary integers are given in decimal. `integer` is exact
+// and only meaningful when `is_integer`; `real` is the nearest double to the text, in either case.
 struct Number {
   std::string text;
   double real = 0;
@@ -50,8 +52,8 @@ struct Bounds {
 };
 
 enum class Init : uint8_t {
-  Input,   // one free variable a cell, within `bounds`
-  Empty,   // uninitialised
+  Input,  // one free variable a cell, within `bounds`
+  Empty,  // uninitialised
   Zeros,
   Full,    // values[0] everywhere
   Values,  // known data, row-major, one value a logical cell
@@ -60,8 +62,10 @@ enum class Init : uint8_t {
 struct Tensor {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<int64_t> shape;    // row-major; empty for a single cell, zeros allowed
-  std::vector<int64_t> strides;  // elements, one a dimension, never negative; zero and overlapping are allowed
+  // Row-major; empty for a single cell, zeros allowed.
+  std::vector<int64_t> shape;
+  // Elements, one a dimension, never negative; zero and overlapping ones are allowed.
+  std::vector<int64_t> strides;
   Init init = Init::Input;
   std::vector<Number> values;
   Bounds bounds;
@@ -71,7 +75,8 @@ struct Tensor {
 
   // Logical cells.
   int64_t numel() const;
-  // Elements from the first to the last cell that the shape and strides reach, gaps included; 0 without cells.
+  // Elements from the first to the last cell that the shape and strides reach, gaps included; 0
+  // without cells.
   int64_t storage_elements() const;
   int64_t storage_bytes() const { return storage_elements() * dtype_size(dtype); }
   bool is_contiguous() const;
@@ -100,8 +105,8 @@ enum class Interleave : uint8_t { None, B16, B32 };
 enum class OutOfBoundsFill : uint8_t { Zeros, Nan };
 enum class TensorMapMode : uint8_t { Tiled, Im2col };
 
-// A descriptor as cuTensorMapEncode makes it. Lists follow the order of the tensor's shape, outermost first
-// (the CUDA call takes them innermost first).
+// A descriptor as cuTensorMapEncode makes it. Lists follow the order of the tensor's shape,
+// outermost first (the CUDA call takes them innermost first).
 struct TensorMap {
   std::string tensor;
   TensorMapMode mode = TensorMapMode::Tiled;
@@ -155,7 +160,8 @@ struct Program {
   std::string source;  // path, resolved against the folder of the instance
   std::vector<std::string> flags;
   std::vector<Launch> launches;
-  std::map<std::string, std::string> outputs;  // output name -> this program's tensor, where they differ
+  // Output name to this program's tensor, where they differ.
+  std::map<std::string, std::string> outputs;
   SourceSpan span;
   KeySpans key_spans;
 
@@ -193,7 +199,8 @@ struct Instance {
   std::string name;   // the file's stem
   std::string title;  // empty when not given
   std::string file;   // as it was opened
-  // Names of the compared outputs; read_toml() fills in the default, which is empty when no tensor qualifies.
+  // Names of the compared outputs; read_toml() fills in the default, which is empty when no tensor
+  // qualifies.
   std::vector<std::string> outputs;
   std::vector<std::string> unwritten;  // outputs that may stay unwritten
   std::vector<Tensor> tensors;         // in file order
@@ -211,7 +218,8 @@ struct Instance {
   const Scalar* find_scalar(std::string_view wanted) const;
 };
 
-// Where `key` of a tensor, scalar, launch, program or instance was given, or where the whole of it begins.
+// Where `key` of a tensor, scalar, launch, program or instance was given, or where the whole of it
+// begins.
 template <class T>
 SourceSpan span_of(const T& thing, std::string_view key) {
   auto found = thing.key_spans.find(key);
@@ -223,8 +231,9 @@ SourceSpan span_of(const T& thing, std::string_view key) {
   }
 }
 
-// What the caller asked for together with the instance's own [budget] and [assume]; the caller's word is last:
-// a setting named in `asked.given`, and every assumption named by the caller, stays as asked.
+// What the caller asked for together with the instance's own [budget] and [assume]; the caller's
+// word is last: a setting named in `asked.given`, and every assumption named by the caller, stays
+// as asked.
 Options options_for(const Instance& instance, const Options& asked);
 
 }  // namespace coequal::instance

@@ -1,10 +1,9 @@
 #include "instance/validate.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include <fmt/ranges.h>
 
 #include "base/check.h"
 
@@ -31,19 +30,66 @@ IntegerRange integer_range(DType dtype) {
   return {0, bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1};
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
+// Magnitudes from here on round to infinity: the largest finite value plus half a unit in its last
+// place.
+double overflow_threshold(DType dtype) {
+  double max = dtype_max_finite(dtype);
+  int bits = 0;
+  switch (dtype) {
+    case DType::F32:
+      bits = 24;
+      break;
+    case DType::F16:
+    case DType::TF32:
+      bits = 11;
+      break;
+    case DType::BF16:
+      bits = 8;
+      break;
+    case DType::F8E4M3:
+      bits = 4;
+      break;
+    case DType::F8E5M2:
+      bits = 3;
+      break;
+    default:
+      return HUGE_VAL;
   }
-  return row[b.size()];
+  return max + std::ldexp(1.0, std::ilogb(max) - bits);
+}
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+// Whether two cells may share an element. Dimensions are nested by stride: each must step over all
+// that the smaller ones reach. Never false for a tensor whose cells do share.
+bool may_share_storage(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, extent
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return false;
+    if (shape[d] > 1) dims.emplace_back(strides[d], shape[d]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, extent] : dims) {
+    if (stride <= reach) return true;
+    reach += (extent - 1) * stride;
+  }
+  return false;
 }
 
 // Collects what is wrong with one instance.
@@ -82,9 +128,9 @@ class Validator {
     const Tensor* tensor = instance_.find_tensor(name);
     if (!tensor) {
       std::vector<std::string_view> names = tensor_names();
-      fail(span, "no tensor '{}' is declared{}{}", name, nearest_hint(name, names),
-           names.empty() ? std::string()
-                         : fmt::format("; declared are {}", fmt::join(names, ", ")));
+      fail(
+          span, "no tensor '{}' is declared{}{}", name, nearest_hint(name, names),
+          names.empty() ? std::string() : fmt::format("; declared are {}", fmt::join(names, ", ")));
     }
     return tensor;
   }
@@ -116,8 +162,10 @@ class Validator {
   template <class T>
   void check_bounds(const T& thing, const std::string& who) {
     const Bounds& bounds = thing.bounds;
-    const std::pair<const char*, const std::optional<Number>*> all[] = {
-        {"min", &bounds.min}, {"max", &bounds.max}, {"above", &bounds.above}, {"below", &bounds.below}};
+    const std::pair<const char*, const std::optional<Number>*> all[] = {{"min", &bounds.min},
+                                                                        {"max", &bounds.max},
+                                                                        {"above", &bounds.above},
+                                                                        {"below", &bounds.below}};
     bool sound = true;
     for (const auto& [key, bound] : all) {
       if (!*bound) continue;
@@ -165,7 +213,8 @@ class Validator {
     }
     for (int64_t stride : tensor.strides)
       if (stride < 0) {
-        fail(span_of(tensor, "strides"), "{}: expected strides of 0 or more, found {}", who, stride);
+        fail(span_of(tensor, "strides"), "{}: expected strides of 0 or more, found {}", who,
+             stride);
         return;
       }
     std::optional<int64_t> cells = checked_numel(tensor.shape);
@@ -203,7 +252,8 @@ class Validator {
         fail(span_of(tensor, "sorted"), "{}: only a tensor with init = \"input\" is sorted", who);
     }
     // Cells that share storage cannot hold different known values, nor be ordered freely.
-    if ((tensor.init == Init::Values || tensor.sorted) && *cells > *elements)
+    if ((tensor.init == Init::Values || tensor.sorted) &&
+        may_share_storage(tensor.shape, tensor.strides))
       fail(span_of(tensor, "strides"), "{}: cells that share storage cannot be {}", who,
            tensor.sorted ? "sorted" : "given values each");
     check_bounds(tensor, who);
@@ -245,9 +295,8 @@ class Validator {
              kMaxClusterCtas, ctas);
       for (int axis = 0; grid_ok && axis < 3; ++axis)
         if (launch.grid[axis] % launch.cluster[axis] != 0)
-          fail(span_of(launch, "cluster"),
-               "cluster: expected {} to divide the grid's {}, found {}", kAxis[axis],
-               launch.grid[axis], launch.cluster[axis]);
+          fail(span_of(launch, "cluster"), "cluster: expected {} to divide the grid's {}, found {}",
+               kAxis[axis], launch.grid[axis], launch.cluster[axis]);
     }
     if (launch.shared < 0 || launch.shared > kMaxDynamicShared)
       fail(span_of(launch, "shared"), "shared: expected from 0 to {} bytes, found {}",
@@ -280,8 +329,11 @@ class Validator {
           fail(argument.span, "argument of type {}: {}", dtype_name(argument.dtype), reason);
         return;
       }
-      case Argument::Kind::Bytes: return;
-      case Argument::Kind::TensorMap: check_tensor_map(argument); return;
+      case Argument::Kind::Bytes:
+        return;
+      case Argument::Kind::TensorMap:
+        check_tensor_map(argument);
+        return;
     }
   }
 
@@ -301,8 +353,8 @@ class Validator {
     }
     int64_t size = dtype_size(tensor->dtype);
     if (tensor->strides.back() != 1)
-      fail(span, "tensor_map: expected stride 1 in the last dimension of '{}', found {}", map.tensor,
-           tensor->strides.back());
+      fail(span, "tensor_map: expected stride 1 in the last dimension of '{}', found {}",
+           map.tensor, tensor->strides.back());
     int64_t alignment = map.interleave == Interleave::B32 ? 32 : 16;
     for (size_t d = 0; d + 1 < rank; ++d) {
       __int128 bytes = __int128{tensor->strides[d]} * size;
@@ -332,16 +384,18 @@ class Validator {
                                                     : 0;
     int64_t inner_bytes = inner * size;
     if (map.interleave == Interleave::None && widest && inner_bytes > widest)
-      fail(span, "tensor_map: swizzle needs at most {} bytes in the last dimension of the box, found {}",
+      fail(span,
+           "tensor_map: swizzle needs at most {} bytes in the last dimension of the box, found {}",
            widest, inner_bytes);
     if (map.interleave == Interleave::None && inner_bytes % 16 != 0)
-      fail(span, "tensor_map: expected a multiple of 16 bytes in the last dimension of the box, found {}",
+      fail(span,
+           "tensor_map: expected a multiple of 16 bytes in the last dimension of the box, found {}",
            inner_bytes);
     if (map.interleave == Interleave::B32 && map.swizzle != Swizzle::B32)
       fail(span, "tensor_map: interleave \"32B\" needs swizzle \"32B\"");
     if (map.fill == OutOfBoundsFill::Nan && !is_float(tensor->dtype))
-      fail(span, "tensor_map: fill \"nan\" needs a tensor of a float dtype, '{}' has {}", map.tensor,
-           dtype_name(tensor->dtype));
+      fail(span, "tensor_map: fill \"nan\" needs a tensor of a float dtype, '{}' has {}",
+           map.tensor, dtype_name(tensor->dtype));
   }
 
   bool check_list(const SourceSpan& span, std::string_view key, const std::vector<int64_t>& list,
@@ -359,15 +413,15 @@ class Validator {
   }
 
   void check_program(const Program& program, const std::string& key) {
-    if (program.launches.empty())
-      fail(program.span, "expected at least one [[{}.launch]]", key);
+    if (program.launches.empty()) fail(program.span, "expected at least one [[{}.launch]]", key);
     for (const Launch& launch : program.launches) check_launch(launch);
     for (const auto& [output, name] : program.outputs) {
       SourceSpan span = span_of(program, "outputs");
       if (std::find(instance_.outputs.begin(), instance_.outputs.end(), output) ==
           instance_.outputs.end()) {
         fail(span, "{}.outputs: '{}' is not an output; outputs are {}", key, output,
-             instance_.outputs.empty() ? "none" : fmt::format("{}", fmt::join(instance_.outputs, ", ")));
+             instance_.outputs.empty() ? "none"
+                                       : fmt::format("{}", fmt::join(instance_.outputs, ", ")));
         continue;
       }
       const Tensor* tensor = find_tensor(name, span);
@@ -395,8 +449,8 @@ class Validator {
       if (!seen.count(name))
         fail(span_of(instance_, "unwritten"), "unwritten: '{}' is not an output", name);
       bool empty = tensor->init == Init::Empty;
-      for (const Program* program : {&instance_.program_a,
-                                     instance_.program_b ? &*instance_.program_b : nullptr}) {
+      for (const Program* program :
+           {&instance_.program_a, instance_.program_b ? &*instance_.program_b : nullptr}) {
         const Tensor* mapped = program ? instance_.find_tensor(program->tensor_of(name)) : nullptr;
         empty = empty || (mapped && mapped->init == Init::Empty);
       }
@@ -448,24 +502,26 @@ class Validator {
     const Expectation& expect = *instance_.expect;
     bool defect = expect.verdict == ExpectedVerdict::Defect;
     if (expect.defect && !defect)
-      fail(span_of(instance_, "expect.defect"), "expect.defect needs verdict = \"defect\", found \"{}\"",
+      fail(span_of(instance_, "expect.defect"),
+           "expect.defect needs verdict = \"defect\", found \"{}\"",
            expected_verdict_name(expect.verdict));
     if (expect.program && !defect)
       fail(span_of(instance_, "expect.program"),
            "expect.program needs verdict = \"defect\", found \"{}\"",
            expected_verdict_name(expect.verdict));
     if (expect.program == 'b' && !instance_.program_b)
-      fail(span_of(instance_, "expect.program"), "expect.program is \"b\", but there is no [program_b]");
+      fail(span_of(instance_, "expect.program"),
+           "expect.program is \"b\", but there is no [program_b]");
   }
 
   void check_budget() {
     const BudgetRequest& budget = instance_.budget;
     if (budget.seconds && !(*budget.seconds > 0 && std::isfinite(*budget.seconds)))
-      fail(span_of(instance_, "budget.seconds"), "budget.seconds: expected a number above 0, found {}",
-           *budget.seconds);
+      fail(span_of(instance_, "budget.seconds"),
+           "budget.seconds: expected a number above 0, found {}", *budget.seconds);
     if (budget.cells && *budget.cells != -1 && *budget.cells < 1)
-      fail(span_of(instance_, "budget.cells"), "budget.cells: expected \"all\" or 1 or more, found {}",
-           *budget.cells);
+      fail(span_of(instance_, "budget.cells"),
+           "budget.cells: expected \"all\" or 1 or more, found {}", *budget.cells);
   }
 
   const Instance& instance_;
@@ -498,7 +554,7 @@ std::string why_not_value(DType dtype, const Number& number, bool allow_infinite
       if (dtype == DType::F8E4M3) return "f8e4m3 has no infinity";
       return "";
     }
-    if (std::abs(number.real) > dtype_max_finite(dtype))
+    if (std::abs(number.real) >= overflow_threshold(dtype))
       return fmt::format("{} is outside {}, -{} to {}", number.text, dtype_name(dtype),
                          dtype_max_finite(dtype), dtype_max_finite(dtype));
     return "";
@@ -517,7 +573,7 @@ std::string nearest_hint(std::string_view name, const std::vector<std::string_vi
   size_t distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (std::string_view candidate : known) {
     size_t d = edit_distance(name, candidate);
-    if (d < distance) {
+    if (d < distance && d < std::max(name.size(), candidate.size())) {
       distance = d;
       best = candidate;
     }

@@ -1,75 +1,14 @@
-// Defects of a program: what makes its result no function of its declared inputs, or touches foreign memory.
+// The defect types under their name in this folder.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "base/source_span.h"
+#include "base/defect.h"
 
 namespace coequal::program {
-
-enum class DefectKind : uint8_t {
-#define DEFECT(kind, name, meaning) kind,
-#include "program/defect_kinds.def"
-#undef DEFECT
-};
-
-struct DefectKindRow {
-  DefectKind kind;
-  std::string_view name;
-  std::string_view meaning;
-};
-
-inline constexpr DefectKindRow kDefectKinds[] = {
-#define DEFECT(kind, name, meaning) {DefectKind::kind, name, meaning},
-#include "program/defect_kinds.def"
-#undef DEFECT
-};
-
-constexpr std::string_view defect_name(DefectKind kind) {
-  return kDefectKinds[static_cast<size_t>(kind)].name;
-}
-
-constexpr std::optional<DefectKind> defect_from_name(std::string_view name) {
-  for (const DefectKindRow& row : kDefectKinds)
-    if (row.name == name) return row.kind;
-  return std::nullopt;
-}
-
-// One access, or one arrival at a barrier, of one thread.
-struct Access {
-  enum class Kind : uint8_t { Read, Write, Atomic, Copy, Barrier, Other };
-  Kind kind = Kind::Other;
-  std::array<int64_t, 3> thread = {0, 0, 0};
-  std::array<int64_t, 3> block = {0, 0, 0};
-  int32_t launch = 0;   // index among the program's launches
-  // What is accessed: a tensor or a shared variable ("x", "part", "shared" for the dynamic part), and the index in
-  // it: "3,4" (cells, row-major) or "128" (byte offset in shared memory). Both are empty for a barrier.
-  std::string where;
-  std::string index;
-  int32_t bytes = 0;  // size of the access, 0 when it has none
-  SourceSpan span;
-
-  // "x[3,4]", "part[128]", or empty.
-  std::string address() const {
-    return index.empty() ? where : where + "[" + index + "]";
-  }
-};
-
-struct Defect {
-  DefectKind kind = DefectKind::OutOfBoundsRead;
-  char program = 'a';  // 'a' or 'b'
-  std::string message;
-  std::vector<Access> accesses;  // one, or the two that conflict
-  // An input under which it happens, when it needs one: "x[3] = 1".
-  std::vector<std::string> inputs;
-  // Consequences and repetitions folded under this one, each a line of text.
-  std::vector<std::string> also;
-  int64_t count = 1;  // how often it was seen, `accesses` being the first
-};
-
+using coequal::Access;
+using coequal::Defect;
+using coequal::defect_from_name;
+using coequal::DefectKind;
+using coequal::DefectKindRow;
+using coequal::defect_name;
+using coequal::kDefectKinds;
 }  // namespace coequal::program

@@ -1,5 +1,5 @@
-// Splits a body into basic blocks and computes immediate post-dominators (Cooper, Harvey and Kennedy's iteration on
-// the reversed graph).
+// Splits a body into basic blocks and computes immediate post-dominators (Cooper, Harvey and
+// Kennedy's iteration on the reversed graph).
 #include "ptx/cfg.h"
 
 #include <algorithm>

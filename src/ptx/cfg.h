@@ -9,9 +9,9 @@
 namespace coequal::ptx {
 
 struct Block {
-  uint32_t begin = 0, end = 0;        // instruction range [begin, end)
-  // Block indices; kExit for ret, exit and the end of the body. trap has none: it ends the launch, so the paths
-  // into it do not move a reconvergence point.
+  uint32_t begin = 0, end = 0;  // instruction range [begin, end)
+  // Block indices; kExit for ret, exit and the end of the body. trap has none: it ends the launch,
+  // so the paths into it do not move a reconvergence point.
   std::vector<uint32_t> successors;
 };
 
@@ -23,8 +23,8 @@ class Cfg {
 
   const std::vector<Block>& blocks() const { return blocks_; }
   uint32_t block_of(uint32_t instruction) const { return block_of_[instruction]; }
-  // The first instruction of the immediate post-dominator of the block that holds `instruction`; kExit if only
-  // the exit post-dominates it (also for blocks that cannot reach the exit).
+  // The first instruction of the immediate post-dominator of the block that holds `instruction`;
+  // kExit if only the exit post-dominates it (also for blocks that cannot reach the exit).
   uint32_t reconvergence(uint32_t instruction) const;
 
  private:

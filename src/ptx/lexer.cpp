@@ -19,7 +19,8 @@ constexpr std::array<uint8_t, 256> make_classes() {
   classes['_'] |= kFollow;
   classes['$'] |= kFollow;
   // Text taken from a fat binary ends in zero bytes.
-  for (char c : {' ', '\t', '\r', '\n', '\f', '\v', '\0'}) classes[static_cast<uint8_t>(c)] |= kBlank;
+  for (char c : {' ', '\t', '\r', '\n', '\f', '\v', '\0'})
+    classes[static_cast<uint8_t>(c)] |= kBlank;
   return classes;
 }
 constexpr auto kClasses = make_classes();
@@ -117,7 +118,8 @@ void Lexer::number(Token& token) {
     if (decimal) {
       double value = 0;
       const std::string_view digits = text_.substr(begin, at_ - begin);
-      const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+      const auto [stop, error] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), value);
       if (error != std::errc() || is(peek(), kFollow)) {
         return bad(token, "a decimal number that a double can hold");
       }
@@ -133,7 +135,8 @@ void Lexer::number(Token& token) {
     const bool single = prefix == 'f';
     if (token.text.size() != (single ? 10u : 18u) || is(peek(), kFollow) ||
         !read_integer(token.text.substr(2), 16, token.bits)) {
-      return bad(token, single ? "8 hexadecimal digits after '0f'" : "16 hexadecimal digits after '0d'");
+      return bad(token,
+                 single ? "8 hexadecimal digits after '0f'" : "16 hexadecimal digits after '0d'");
     }
     token.kind = Token::Kind::Float;
     token.type = single ? ScalarType::F32 : ScalarType::F64;
@@ -186,8 +189,9 @@ Token Lexer::next() {
     } else if (c == '"') {
       string(token);
     } else if (std::string_view("{}()[],;:=+-*/%!~<>&|^?@").find(c) != std::string_view::npos) {
-      const bool doubled = (c == peek(1) && std::string_view("<>=&|").find(c) != std::string_view::npos) ||
-                           (peek(1) == '=' && std::string_view("<>!").find(c) != std::string_view::npos);
+      const bool doubled =
+          (c == peek(1) && std::string_view("<>=&|").find(c) != std::string_view::npos) ||
+          (peek(1) == '=' && std::string_view("<>!").find(c) != std::string_view::npos);
       token.kind = Token::Kind::Punct;
       token.text = text_.substr(at_, doubled ? 2 : 1);
       at_ += token.text.size();

@@ -50,7 +50,9 @@ class Lexer {
   void dot_word(Token& token);
   void string(Token& token);
   void bad(Token& token, std::string_view why);
-  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
 
   std::string_view text_;
   size_t at_ = 0;

@@ -1,11 +1,11 @@
 // Names of types, lookups in a module, and kernel names as programmers write them.
 #include "ptx/module.h"
 
-#include <array>
 #include <cxxabi.h>
-
-#include <cstdlib>
 #include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
 
 #include "base/check.h"
 
@@ -19,30 +19,18 @@ struct TypeRow {
 };
 
 constexpr std::array<TypeRow, 24> kTypes = {{
-    {ScalarType::None, "", 0},
-    {ScalarType::U8, "u8", 8},
-    {ScalarType::U16, "u16", 16},
-    {ScalarType::U32, "u32", 32},
-    {ScalarType::U64, "u64", 64},
-    {ScalarType::S8, "s8", 8},
-    {ScalarType::S16, "s16", 16},
-    {ScalarType::S32, "s32", 32},
-    {ScalarType::S64, "s64", 64},
-    {ScalarType::B8, "b8", 8},
-    {ScalarType::B16, "b16", 16},
-    {ScalarType::B32, "b32", 32},
-    {ScalarType::B64, "b64", 64},
-    {ScalarType::B128, "b128", 128},
-    {ScalarType::F16, "f16", 16},
-    {ScalarType::F16X2, "f16x2", 32},
-    {ScalarType::BF16, "bf16", 16},
-    {ScalarType::BF16X2, "bf16x2", 32},
-    {ScalarType::F32, "f32", 32},
-    {ScalarType::F64, "f64", 64},
-    {ScalarType::TF32, "tf32", 32},
-    {ScalarType::E4M3X2, "e4m3x2", 16},
-    {ScalarType::E5M2X2, "e5m2x2", 16},
-    {ScalarType::Pred, "pred", 1},
+    {ScalarType::None, "", 0},          {ScalarType::U8, "u8", 8},
+    {ScalarType::U16, "u16", 16},       {ScalarType::U32, "u32", 32},
+    {ScalarType::U64, "u64", 64},       {ScalarType::S8, "s8", 8},
+    {ScalarType::S16, "s16", 16},       {ScalarType::S32, "s32", 32},
+    {ScalarType::S64, "s64", 64},       {ScalarType::B8, "b8", 8},
+    {ScalarType::B16, "b16", 16},       {ScalarType::B32, "b32", 32},
+    {ScalarType::B64, "b64", 64},       {ScalarType::B128, "b128", 128},
+    {ScalarType::F16, "f16", 16},       {ScalarType::F16X2, "f16x2", 32},
+    {ScalarType::BF16, "bf16", 16},     {ScalarType::BF16X2, "bf16x2", 32},
+    {ScalarType::F32, "f32", 32},       {ScalarType::F64, "f64", 64},
+    {ScalarType::TF32, "tf32", 32},     {ScalarType::E4M3X2, "e4m3x2", 16},
+    {ScalarType::E5M2X2, "e5m2x2", 16}, {ScalarType::Pred, "pred", 1},
 }};
 
 constexpr bool rows_in_order() {
@@ -80,8 +68,8 @@ size_t rfind_outside(std::string_view text, std::string_view needle) {
   return std::string_view::npos;
 }
 
-// The ways to write the kernel `mangled`, from the most exact to the shortest: with parameters, qualified with
-// template arguments, qualified, bare with template arguments, bare.
+// The ways to write the kernel `mangled`, from the most exact to the shortest: with parameters,
+// qualified with template arguments, qualified, bare with template arguments, bare.
 std::vector<std::string> spellings(const std::string& mangled) {
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
@@ -205,11 +193,29 @@ const Variable* Module::find_variable(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+// A header of the CUDA toolkit or of a compiler's own library: its lines tell a user nothing about their kernel.
+bool is_toolkit_header(std::string_view file) {
+  for (std::string_view part : {"/targets/", "/cuda_fp16", "/cuda_bf16", "/nvidia/", "/cuda/include/", "/triton/language/"})
+    if (file.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
+
 SourceSpan Module::span_of(const Instruction& instruction) const {
-  if (instruction.source) {
-    if (auto file = files.find(instruction.source->file); file != files.end()) {
-      return {file->second, instruction.source->line, instruction.source->column};
+  // The innermost line of the user's own code.
+  const SourceLine* at = instruction.source.get();
+  for (const SourceLine* frame = at; frame; frame = frame->inlined_at.get()) {
+    const auto file = files.find(frame->file);
+    if (file != files.end() && !is_toolkit_header(file->second)) {
+      at = frame;
+      break;
     }
+  }
+  if (at) {
+    if (auto file = files.find(at->file); file != files.end()) return {file->second, at->line, at->column};
   }
   return {path, instruction.ptx_line, 0};
 }

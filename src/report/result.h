@@ -22,17 +22,19 @@ enum class Verdict : uint8_t {
   Refused,
   Inequivalent,
   Defect,
-  Invalid,      // the instance or its sources are wrong
-  Internal,     // our own fault
+  Invalid,   // the instance or its sources are wrong
+  Internal,  // our own fault
   Interrupted,
 };
 
-std::string_view verdict_name(Verdict verdict);  // "equivalent", ..., "invalid", "internal", "interrupted"
-int exit_code(Verdict verdict);                  // 0, 3, 4, 1, 1, 2, 70 and 130
+std::string_view verdict_name(
+    Verdict verdict);            // "equivalent", ..., "invalid", "internal", "interrupted"
+int exit_code(Verdict verdict);  // 0, 3, 4, 1, 1, 2, 70 and 130
 Verdict worst(Verdict a, Verdict b);
 
 struct Refusal {
-  std::string instruction;  // "tex.2d.v4.f32.f32", an operator's name, or empty for a construct that is neither
+  std::string instruction;  // "tex.2d.v4.f32.f32", an operator's name, or empty for a construct
+                            // that is neither
   SourceSpan span;
   std::string reason;
   char program = 0;   // 'a', 'b', or 0 when it is neither's
@@ -75,7 +77,8 @@ struct Witness {
   std::string others = "0";
   SourceSpan store_a, store_b;
   std::optional<std::string> replay;  // what the programs do on it in IEEE arithmetic
-  // Some intermediate's IEEE rounding is infinite: shown, but no refutation while `no-overflow` is assumed.
+  // Some intermediate's IEEE rounding is infinite: shown, but no refutation while `no-overflow` is
+  // assumed.
   bool overflow_only = false;
 };
 
@@ -123,9 +126,10 @@ struct InstanceResult {
   Statistics statistics;
 };
 
-// The verdict that the findings support: defect, inequivalent, refused, unknown, equivalent, in this order of
-// precedence. Equivalent only when every cell is proved and nothing at all is left open; an overflow-only witness
-// refutes nothing. Invalid, Internal and Interrupted are the caller's to set.
+// The verdict that the findings support: defect, inequivalent, refused, unknown, equivalent, in
+// this order of precedence. Equivalent only when every cell is proved and nothing at all is left
+// open; an overflow-only witness refutes nothing. Invalid, Internal and Interrupted are the
+// caller's to set.
 Verdict derive_verdict(const InstanceResult& result);
 
 // Whether the result is what its [expect] says; nullopt without one.

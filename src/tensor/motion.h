@@ -36,6 +36,12 @@ class MotionTable {
   MotionId affine(int64_t sx, int64_t sy, int64_t sz);
   MotionId from_values(std::vector<int64_t> values);  // one per ordinal; values of dead CTAs do not matter
   bool is_affine(MotionId id) const { return motions_[id].affine; }
+  // Of an affine motion.
+  const std::array<int64_t, 3>& strides(MotionId id) const { return motions_[id].strides; }
+
+  // The corners of the smallest box around the living CTAs, and whether all CTAs in it live.
+  struct Box { Cta low, high; bool full; };
+  Box box() const;
 
   int64_t value(MotionId id, size_t ordinal) const;
   MotionId add(MotionId a, MotionId b);
@@ -45,7 +51,7 @@ class MotionTable {
   MotionId divide_exact(MotionId a, int64_t divisor);
 
   struct Range { int64_t min, max; };
-  // Over the living CTAs (exact when the class was narrowed last, else an enclosure over more of them).
+  // Exact over the living CTAs.
   Range range(MotionId id) const;
   // Whether all living CTAs have value 0 modulo `modulus`.
   bool divisible(MotionId id, int64_t modulus) const;
@@ -77,20 +83,40 @@ class MotionTable {
     std::shared_ptr<const std::vector<int64_t>> values;  // not affine
     uint64_t hash = 0;
   };
+  // What the set of living CTAs looks like, found once a generation.
+  struct Living {
+    uint64_t generation = ~0ull;
+    std::array<uint32_t, 3> low{}, high{};
+    bool box = false;  // every CTA between the corners lives
+    // Two CTAs that differ in one dimension only, for each dimension in which the CTAs differ at all; without them strides
+    // are not determined by values one by one, and `axes` is false.
+    bool axes = false;
+    std::array<std::array<size_t, 2>, 3> pairs{};
+    bool varies(int dimension) const { return low[dimension] != high[dimension]; }
+  };
   struct RangeEntry { uint64_t generation = ~0ull; Range range{}; };
+  struct DivisibleEntry { uint64_t generation = ~0ull; bool divisible = false; };
 
   MotionId intern(Motion motion);
+  MotionId intern_values(std::vector<int64_t> values);
+  const Living& living() const;
+  Living inspect() const;
+  Range scan(const Motion& motion) const;
 
   std::vector<Cta> ctas_;
   std::vector<char> alive_;
   size_t alive_count_ = 0;
   uint64_t generation_ = 0;
+  std::array<bool, 3> varies_{};  // at the start
+  bool strides_unique_ = true;    // at the start: else every motion but 0 is kept as values, so that ids stay unique
   std::vector<Motion> motions_;
   absl::flat_hash_map<uint64_t, std::vector<MotionId>> index_;
   absl::flat_hash_map<std::pair<MotionId, MotionId>, MotionId> sums_;
-  absl::flat_hash_map<std::pair<MotionId, int64_t>, MotionId> products_;
+  absl::flat_hash_map<std::pair<MotionId, int64_t>, MotionId> products_, quotients_;
   absl::flat_hash_map<std::pair<MotionId, MotionId>, uint64_t> equalized_;
+  mutable Living living_;
   mutable std::vector<RangeEntry> ranges_;
+  mutable absl::flat_hash_map<std::pair<MotionId, int64_t>, DivisibleEntry> divisibles_;
 };
 
 }  // namespace coequal::tensor

@@ -29,6 +29,10 @@ struct CellStore {
   term::Term value;          // Real or Bv of the tensor's leaf type
   Origin origin;
   bool guarded = false;      // stored under a condition on data: `value` is a Select with the older content
+  // The CTA also updates the cell by atomics, all of them ordered after this store. Without it such cells are refused.
+  bool before_atomics = false;
+  // With `guarded`: the condition under which some store of the CTA to the cell happens, where it is known.
+  term::Term guard{};
 };
 
 enum class AtomicKind : uint8_t { Add, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
@@ -41,9 +45,11 @@ struct AtomicUpdate {
   term::Term value;
   Origin origin;
   bool scope_cta = false;    // .cta scope: covers only the threads of its CTA
+  term::Term guard{};        // the condition on data under which it happens; invalid: always
 };
 
-// A load (or the read of an atomic) of global memory, kept where the tensor may be written in the same launch.
+// A load of global memory, kept where the tensor may be written in the same launch. Its order
+// among the accesses of its own CTA is the executor's business; here it meets those of other CTAs.
 struct GlobalRead {
   TensorId tensor = 0;
   int64_t cell = 0;          // first storage cell touched
@@ -51,6 +57,7 @@ struct GlobalRead {
   MotionId motion = 0;
   Origin origin;
   bool non_coherent = false; // ld.global.nc
+  term::Term guard{};        // the condition on data under which it happens; invalid: always
 };
 
 struct TensorPiece {

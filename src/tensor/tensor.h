@@ -35,9 +35,13 @@ struct TensorInfo {
   bool is_float() const { return coequal::is_float(dtype); }
   // Whether a storage cell is an element (false in the gaps of a strided tensor).
   bool is_element(int64_t cell) const;
-  // Storage cell of a row-major element index, and back ("x[3,5]" for messages).
+  int64_t elements() const;
+  // Storage cell of a row-major element index, and back: the index as messages print it in brackets ("3,5", empty for a
+  // tensor without dimensions). Cells outside the tensor have one too, as if the first dimension went on.
   int64_t cell_of_element(int64_t element) const;
   std::string index_text(int64_t cell) const;
+  // One row-major element that lies at the cell (several may where strides overlap), or -1.
+  int64_t element_of_cell(int64_t cell) const;
 };
 
 term::FloatFormat float_format(DType dtype);

@@ -1,13 +1,14 @@
 // Exact rationals: one machine word each for numerator and denominator, GMP beyond (FLINT's fmpq).
 #pragma once
 
+#include <flint/fmpq.h>
+#include <gmp.h>
+
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <flint/fmpq.h>
-#include <gmp.h>
 
 namespace coequal::term {
 
@@ -25,8 +26,14 @@ class Rational {
   }
   Rational(const Rational& other) : Rational() { fmpq_set(value_, other.value_); }
   Rational(Rational&& other) noexcept : Rational() { fmpq_swap(value_, other.value_); }
-  Rational& operator=(const Rational& other) { fmpq_set(value_, other.value_); return *this; }
-  Rational& operator=(Rational&& other) noexcept { fmpq_swap(value_, other.value_); return *this; }
+  Rational& operator=(const Rational& other) {
+    fmpq_set(value_, other.value_);
+    return *this;
+  }
+  Rational& operator=(Rational&& other) noexcept {
+    fmpq_swap(value_, other.value_);
+    return *this;
+  }
   ~Rational() { fmpq_clear(value_); }
 
   static Rational from_u64(uint64_t value) {
@@ -60,13 +67,33 @@ class Rational {
   const fmpq* get() const { return value_; }
   fmpq* get() { return value_; }
 
-  friend Rational operator+(const Rational& a, const Rational& b) { Rational r; fmpq_add(r.value_, a.value_, b.value_); return r; }
-  friend Rational operator-(const Rational& a, const Rational& b) { Rational r; fmpq_sub(r.value_, a.value_, b.value_); return r; }
-  friend Rational operator*(const Rational& a, const Rational& b) { Rational r; fmpq_mul(r.value_, a.value_, b.value_); return r; }
+  friend Rational operator+(const Rational& a, const Rational& b) {
+    Rational r;
+    fmpq_add(r.value_, a.value_, b.value_);
+    return r;
+  }
+  friend Rational operator-(const Rational& a, const Rational& b) {
+    Rational r;
+    fmpq_sub(r.value_, a.value_, b.value_);
+    return r;
+  }
+  friend Rational operator*(const Rational& a, const Rational& b) {
+    Rational r;
+    fmpq_mul(r.value_, a.value_, b.value_);
+    return r;
+  }
   friend Rational operator/(const Rational& a, const Rational& b);  // CHECKs b != 0
-  friend Rational operator-(const Rational& a) { Rational r; fmpq_neg(r.value_, a.value_); return r; }
-  friend bool operator==(const Rational& a, const Rational& b) { return fmpq_equal(a.value_, b.value_); }
-  friend std::strong_ordering operator<=>(const Rational& a, const Rational& b) { return fmpq_cmp(a.value_, b.value_) <=> 0; }
+  friend Rational operator-(const Rational& a) {
+    Rational r;
+    fmpq_neg(r.value_, a.value_);
+    return r;
+  }
+  friend bool operator==(const Rational& a, const Rational& b) {
+    return fmpq_equal(a.value_, b.value_);
+  }
+  friend std::strong_ordering operator<=>(const Rational& a, const Rational& b) {
+    return fmpq_cmp(a.value_, b.value_) <=> 0;
+  }
 
  private:
   fmpq_t value_;

@@ -1,14 +1,16 @@
-// Terms: what a value is, as a shape (structure with relative positions) and anchors (where it stands).
+// Terms: what a value is, as a shape (structure with relative positions) and anchors (where it
+// stands).
 //
-// A shape holds operators and, for each child, the offset of the child's anchors from its own; an anchor is the base
-// cell in one group of leaves. The own anchor of a node is the least of its children's per group. Terms built
-// from translated inputs therefore share one shape: translating the inputs of each group translates the anchors and
-// nothing else.
+// A shape holds operators and, for each child, the offset of the child's anchors from its own; an
+// anchor is the base cell in one group of leaves. The own anchor of a node is the least of its
+// children's per group. Terms built from translated inputs therefore share one shape: translating
+// the inputs of each group translates the anchors and nothing else.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace coequal::term {
 
@@ -35,7 +37,23 @@ enum class FloatFormat : uint8_t { F64, F32, F16, BF16, TF32, E4M3, E5M2 };
 int bits_of(FloatFormat format);
 
 // Exact irrationals that a rounded constant can stand for.
-enum class NamedConstant : uint8_t { Log2E, Ln2, Log10_2, Log2_10, InvLn10, Pi, InvPi, TwoOverPi, HalfPi, InvSqrt2, Sqrt2, SqrtTwoOverPi, InvSqrtPi, TwoOverSqrtPi, InvSqrtTwoPi };
+enum class NamedConstant : uint8_t {
+  Log2E,
+  Ln2,
+  Log10_2,
+  Log2_10,
+  InvLn10,
+  Pi,
+  InvPi,
+  TwoOverPi,
+  HalfPi,
+  InvSqrt2,
+  Sqrt2,
+  SqrtTwoOverPi,
+  InvSqrtPi,
+  TwoOverSqrtPi,
+  InvSqrtTwoPi
+};
 
 using ShapeId = uint32_t;
 using GroupId = uint16_t;
@@ -48,8 +66,9 @@ struct Anchor {
   friend bool operator==(const Anchor&, const Anchor&) = default;
 };
 
-// A handle: 56 bytes, trivially copyable, meaningful with the store that made it. The groups that the anchors belong
-// to are those of the shape (TermStore::groups). Up to kInline anchors are held here, more in the store.
+// A handle: 48 bytes, trivially copyable, meaningful with the store that made it. The groups that
+// the anchors belong to are those of the shape (TermStore::groups). Up to kInline anchors are held
+// here, more in the store.
 class Term {
  public:
   static constexpr int kInline = 3;
@@ -59,6 +78,14 @@ class Term {
   ShapeId shape() const { return shape_; }
   int anchor_count() const { return count_; }
 
+  template <class H>
+  friend H AbslHashValue(H h, const Term& t) {
+    h = H::combine(std::move(h), t.shape_);
+    if (t.count_ > kInline) return H::combine(std::move(h), t.overflow_);
+    for (int i = 0; i < t.count_; ++i)
+      h = H::combine(std::move(h), t.cells_[static_cast<size_t>(i)]);
+    return h;
+  }
   friend bool operator==(const Term& a, const Term& b) {
     if (a.shape_ != b.shape_) return false;
     if (a.count_ > kInline) return a.overflow_ == b.overflow_;

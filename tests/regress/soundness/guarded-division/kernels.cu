@@ -5,7 +5,8 @@ extern "C" __global__ void zero_where_no_quotient(const float* x, const float* d
   if (i < n) y[i] = d[i] == 0.0f ? 0.0f : x[i] / d[i];
 }
 
-extern "C" __global__ void seven_where_no_quotient(const float* x, const float* d, float* y, int n) {
+extern "C" __global__ void seven_where_no_quotient(const float* x, const float* d, float* y,
+                                                   int n) {
   const int i = threadIdx.x;
   if (i < n) y[i] = d[i] == 0.0f ? 7.0f : x[i] / d[i];
 }

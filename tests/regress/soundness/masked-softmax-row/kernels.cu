@@ -1,4 +1,5 @@
-// Softmax of rows with masked entries: a row in which everything is masked is 0/0 unless it is guarded.
+// Softmax of rows with masked entries: a row in which everything is masked is 0/0 unless it is
+// guarded.
 
 extern "C" __global__ void unguarded(const float* x, const int* keep, float* y, int n) {
   const int r = threadIdx.x;

@@ -1,4 +1,5 @@
-// The root of a square is the absolute value, which is the number itself only where it is not negative.
+// The root of a square is the absolute value, which is the number itself only where it is not
+// negative.
 
 extern "C" __global__ void root_of_square(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

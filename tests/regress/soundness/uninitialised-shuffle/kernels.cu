@@ -8,7 +8,8 @@ extern "C" __global__ void passed_on(const float* x, const float* s, float* y) {
   y[t] = x[t] + w;
 }
 
-// Every lane gets the value of its left neighbour; lane 10, whose neighbour has none, does not use it.
+// Every lane gets the value of its left neighbour; lane 10, whose neighbour has none, does not use
+// it.
 extern "C" __global__ void passed_and_dropped(const float* x, const float* s, float* y) {
   const int t = threadIdx.x;
   const float v = t == 9 ? s[0] : x[t];

@@ -1,0 +1,241 @@
+#include "check/lower.h"
+
+#include "base/float_bits.h"
+#include "toolchain/ptx_cache.h"
+
+namespace coequal::check {
+namespace {
+
+FloatSpec float_spec(DType dtype) {
+  switch (dtype) {
+    case DType::F64: return kF64;
+    case DType::F16: return kF16;
+    case DType::BF16: return kBF16;
+    case DType::F8E4M3: return kE4M3;
+    case DType::F8E5M2: return kE5M2;
+    default: return kF32;
+  }
+}
+
+// The value of the dtype nearest to a number as written.
+uint64_t bits_of(const instance::Number& number, DType dtype) {
+  if (is_float(dtype)) return float_from_double(float_spec(dtype), number.real);
+  return static_cast<uint64_t>(number.integer);
+}
+
+term::Rational exact_value(const instance::Number& number, DType dtype) {
+  if (!is_float(dtype)) return dtype == DType::U64 ? term::Rational::from_u64(static_cast<uint64_t>(number.integer)) : term::Rational(number.integer);
+  const FloatSpec spec = float_spec(dtype);
+  return term::Rational::from_double(float_to_double(spec, bits_of(number, dtype)));
+}
+
+std::vector<uint8_t> bytes_of(uint64_t bits, int size) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(size));
+  for (int i = 0; i < size; ++i) bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+  return bytes;
+}
+
+term::Bounds lower_bounds(const instance::Bounds& bounds) {
+  const auto exact = [](const std::optional<instance::Number>& n) -> std::optional<term::Rational> {
+    return n ? term::Rational::from_text(n->text) : std::nullopt;
+  };
+  return {exact(bounds.min), exact(bounds.max), exact(bounds.above), exact(bounds.below)};
+}
+
+}  // namespace
+
+Result<const ptx::Module*> KernelCache::module(const std::string& source, const std::vector<std::string>& flags,
+                                               const Options& options, const Budget& budget) {
+  std::string key = source;
+  for (const std::string& flag : flags) key += '\0' + flag;
+  if (const auto it = modules_.find(key); it != modules_.end()) return it->second.get();
+  Result<ptx::Module> parsed = [&]() -> Result<ptx::Module> {
+    if (source.ends_with(".ptx")) return ptx::parse_file(source);
+    Result<std::string> compiler = toolchain::find_compiler(options.nvcc);
+    if (!compiler) return compiler.error();
+    Result<toolchain::CompiledSource> compiled =
+        toolchain::compile_to_ptx({source, flags, options.arch, *compiler}, toolchain::default_cache_dir(), budget);
+    if (!compiled) return compiled.error();
+    compiler_version_ = compiled->compiler_version;
+    compile_seconds_ += compiled->seconds;
+    return ptx::parse(compiled->ptx, source + ".ptx");
+  }();
+  if (!parsed) return parsed.error();
+  return modules_.emplace(key, std::make_unique<ptx::Module>(std::move(*parsed))).first->second.get();
+}
+
+Result<const exec::Kernel*> KernelCache::kernel(const ptx::Module& module, const std::string& name) {
+  Result<const ptx::Function*> function = module.find_kernel(name);
+  if (!function) return function.error();
+  auto& slot = kernels_[{&module, (*function)->name}];
+  if (!slot) slot = std::make_unique<exec::Kernel>(module, **function);
+  return slot.get();
+}
+
+SharedInputs lower_inputs(const instance::Instance& instance, term::TermStore& store) {
+  SharedInputs shared;
+  for (const instance::Tensor& t : instance.tensors) {
+    tensor::TensorInfo info;
+    info.name = t.name;
+    info.dtype = t.dtype;
+    info.shape = t.shape;
+    info.strides = t.strides;
+    info.storage_cells = t.storage_elements();
+    info.strided = !t.is_contiguous();
+    const auto id = static_cast<tensor::TensorId>(shared.tensors.size());
+    term::Group group;
+    group.name = t.name;
+    group.dtype = t.dtype;
+    group.type = tensor::leaf_type(t.dtype);
+    group.bounds = lower_bounds(t.bounds);
+    if (t.dtype == DType::Bool) {
+      group.bounds.min = term::Rational(0);
+      group.bounds.max = term::Rational(1);
+    }
+    group.sorted = t.sorted;
+    group.tensor = static_cast<int>(id);
+    switch (t.init) {
+      case instance::Init::Input:
+        info.init = tensor::TensorInfo::Init::Input;
+        info.input_group = store.add_group(std::move(group));
+        break;
+      case instance::Init::Empty:
+        info.init = tensor::TensorInfo::Init::Empty;
+        break;
+      case instance::Init::Zeros:
+        info.init = tensor::TensorInfo::Init::Zeros;
+        break;
+      case instance::Init::Full:
+        info.init = tensor::TensorInfo::Init::Full;
+        info.full_value = exact_value(t.values.at(0), t.dtype);
+        break;
+      case instance::Init::Values: {
+        info.init = tensor::TensorInfo::Init::Values;
+        auto values = std::make_shared<std::vector<term::Rational>>();
+        values->reserve(t.values.size());
+        for (const instance::Number& n : t.values) values->push_back(exact_value(n, t.dtype));
+        info.values = values;
+        group.kind = term::Group::Kind::Known;
+        group.values = values;
+        info.known_group = store.add_group(std::move(group));
+        break;
+      }
+    }
+    shared.tensor_ids[t.name] = id;
+    shared.tensors.push_back(std::move(info));
+  }
+  for (const instance::Scalar& s : instance.scalars) {
+    if (s.value) continue;
+    shared.free_scalars[s.name] =
+        store.add_scalar({s.name, s.dtype, tensor::leaf_type(s.dtype), lower_bounds(s.bounds)});
+  }
+  return shared;
+}
+
+exec::ProgramState initial_state(char program, const SharedInputs& inputs, exec::Session& session) {
+  exec::ProgramState state;
+  state.name = program;
+  state.tensors = &inputs.tensors;
+  for (const tensor::TensorInfo& info : inputs.tensors) {
+    term::Group group;
+    group.kind = term::Group::Kind::Poison;
+    group.name = info.name;
+    group.dtype = info.dtype;
+    group.type = tensor::leaf_type(info.dtype);
+    group.tensor = static_cast<int>(&info - inputs.tensors.data());
+    const term::GroupId id = session.store.add_group(std::move(group));
+    session.poison[id] = {exec::PoisonSource::Kind::Uninitialized, "tensor '" + info.name + "'", {}, {}};
+    state.versions.push_back(std::make_shared<tensor::TensorVersion>(info, id));
+  }
+  return state;
+}
+
+Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance, const instance::Program& program,
+                                                const SharedInputs& inputs, KernelCache& kernels,
+                                                const Options& options, const Budget& budget) {
+  std::vector<exec::Launch> launches;
+  Result<const ptx::Module*> module = kernels.module(program.source, program.flags, options, budget);
+  if (!module) return module.error();
+  for (const instance::Launch& from : program.launches) {
+    Result<const exec::Kernel*> kernel = kernels.kernel(**module, from.kernel);
+    if (!kernel) {
+      Diagnostic error = kernel.error();
+      error.span = instance::span_of(from, "kernel");
+      return error;
+    }
+    const ptx::Function& function = *(*kernel)->function;
+    const auto invalid = [&](const SourceSpan& span, std::string message) {
+      return make_diagnostic(DiagnosticCode::InstanceInvalid, span, message);
+    };
+    exec::Launch launch;
+    launch.index = static_cast<int>(launches.size());
+    launch.kernel = *kernel;
+    for (int d = 0; d < 3; ++d) {
+      launch.grid[d] = static_cast<uint32_t>(from.grid[d]);
+      launch.block[d] = static_cast<uint32_t>(from.block[d]);
+    }
+    launch.dynamic_shared = static_cast<uint32_t>(from.shared);
+    if (from.has_cluster && from.cluster != instance::Dim3{1, 1, 1})
+      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cluster"), "clusters are not modelled");
+    if (from.cooperative)
+      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cooperative"), "cooperative launches are not modelled");
+    if (!function.reqntid.empty()) {
+      uint64_t required = 1;
+      for (const uint32_t n : function.reqntid) required *= n;
+      if (required != uint64_t{launch.block[0]} * launch.block[1] * launch.block[2])
+        return invalid(instance::span_of(from, "block"),
+                       fmt::format("kernel '{}' requires a block of {} threads", from.kernel, required));
+    }
+    if (from.args.size() > function.params.size())
+      return invalid(instance::span_of(from, "args"), fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
+                                                                  function.params.size(), from.args.size()));
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      const ptx::Variable& param = function.params[i];
+      exec::Argument argument;
+      if (i >= from.args.size())
+        return invalid(instance::span_of(from, "args"), fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
+                                                                    function.params.size(), from.args.size()));
+      const instance::Argument& given = from.args[i];
+      uint64_t size = 0;
+      switch (given.kind) {
+        case instance::Argument::Kind::Tensor:
+          argument.kind = exec::Argument::Kind::Tensor;
+          argument.tensor = inputs.tensor_ids.at(given.name);
+          argument.byte_offset = given.offset * inputs.tensors[argument.tensor].element_size();
+          argument.access = static_cast<exec::Access>(given.access);
+          size = 8;
+          break;
+        case instance::Argument::Kind::Scalar: {
+          const instance::Scalar& scalar = *instance.find_scalar(given.name);
+          size = static_cast<uint64_t>(dtype_size(scalar.dtype));
+          if (scalar.value) {
+            argument.bytes = bytes_of(bits_of(*scalar.value, scalar.dtype), static_cast<int>(size));
+          } else {
+            argument.kind = exec::Argument::Kind::Scalar;
+            argument.scalar = inputs.free_scalars.at(given.name);
+            argument.dtype = scalar.dtype;
+          }
+          break;
+        }
+        case instance::Argument::Kind::Literal:
+          size = static_cast<uint64_t>(dtype_size(given.dtype));
+          argument.bytes = bytes_of(bits_of(given.literal, given.dtype), static_cast<int>(size));
+          break;
+        case instance::Argument::Kind::Bytes:
+          argument.bytes = given.bytes;
+          size = given.bytes.size();
+          break;
+        case instance::Argument::Kind::TensorMap:
+          return make_diagnostic(DiagnosticCode::Refused, given.span, "tensor maps are not modelled");
+      }
+      if (size != param.size)
+        return invalid(given.span, fmt::format("argument {} of kernel '{}' has {} bytes, the kernel's parameter has {}", i + 1,
+                                               from.kernel, size, param.size));
+      launch.args.push_back(std::move(argument));
+    }
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace coequal::check

@@ -1,0 +1,102 @@
+// Merging of equal sums, and comparison.
+#include "decide/canonical/resolve.h"
+
+namespace coequal::decide {
+namespace {
+
+constexpr size_t kMergeCredit = 200'000;     // products for one merge
+constexpr size_t kCompareCredit = 1'500'000;  // products for the final comparison
+
+}  // namespace
+
+Resolver::Resolver(Algebra& algebra, uint64_t seed, Statistics& statistics)
+    : algebra_(algebra),
+      statistics_(statistics),
+      first_(std::make_unique<Signature>(algebra, 0, seed * 2 + 1)),
+      second_(std::make_unique<Signature>(algebra, 0, seed * 2 + 2)),
+      zero_(algebra, *first_, *second_,
+            [this](uint64_t ratio) -> std::optional<AtomId> {
+              const auto it = by_ratio_.find(ratio);
+              if (it == by_ratio_.end() || it->second.empty()) return std::nullopt;
+              return it->second[0];
+            }),
+      rebuild_(algebra, [this](AtomId, const Value& v) { return merge(v, *budget_); }) {}
+
+std::optional<Value> Resolver::resolve(const Value& v, const Budget& budget) {
+  budget_ = &budget;
+  auto out = rebuild_(v, budget);
+  budget_ = nullptr;
+  return out;
+}
+
+std::optional<CondId> Resolver::resolve_condition(CondId c, const Budget& budget) {
+  budget_ = &budget;
+  auto out = rebuild_.condition(c, budget);
+  budget_ = nullptr;
+  return out;
+}
+
+Value Resolver::merge(const Value& rebuilt, const Budget& budget) {
+  Value out = rebuilt;
+  const std::vector<Factor> factors = algebra_.factors(rebuilt.m);
+  for (const Factor& f : factors) {
+    const Known& other = representative(f.atom, budget);
+    if (!other.replaced || !f.exponent.is_integer()) continue;
+    out = algebra_.mul(out, algebra_.atom_power(f.atom, -f.exponent));
+    out = algebra_.mul(out, algebra_.power(other.by, f.exponent));
+  }
+  return out;
+}
+
+const Resolver::Known& Resolver::representative(AtomId id, const Budget& budget) {
+  const auto it = merged_.find(id);
+  if (it != merged_.end()) return it->second;
+  return merged_[id] = find_equal(id, budget);
+}
+
+Resolver::Known Resolver::find_equal(AtomId id, const Budget& budget) {
+  const auto x = first_->of_atom(id), y = second_->of_atom(id);
+  if (!x || !y) return {};
+  const bool is_sum = algebra_.atom(id).kind == AtomKind::Sum;
+  const Value self = algebra_.atom_power(id, Rational(1));
+  if (*x == 0 || *y == 0) {
+    const bool vanishes = *x == 0 && *y == 0 && is_sum && zero_.zero({self}, kMergeCredit, budget) == true;
+    return {vanishes, {}};
+  }
+  // The quotient of the values at two points is the same for all multiples of a sum.
+  const uint64_t ratio = first_->multiply(*x, first_->inverse(*y));
+  const std::vector<AtomId> known = by_ratio_[ratio];
+  for (size_t i = 0; is_sum && i < known.size() && i < 2; ++i) {
+    const auto z = first_->of_atom(known[i]);
+    const auto c = first_->reconstruct(first_->multiply(*x, first_->inverse(*z)));
+    if (!c) continue;
+    const Value other{*c, algebra_.atom_power(known[i], Rational(1)).m};
+    statistics_.count("merge.proposed");
+    if (zero_.zero({self, Algebra::negate(other)}, kMergeCredit, budget) == true) {
+      statistics_.count("merge.proved");
+      return {true, other};
+    }
+  }
+  by_ratio_[ratio].push_back(id);
+  return {};
+}
+
+Resolver::Verdict Resolver::compare(const Value& a, const Value& b, const Budget& budget) {
+  if (a == b) return Verdict::Equal;
+  const auto x = resolve(a, budget), y = resolve(b, budget);
+  if (!x || !y) return Verdict::Unknown;
+  if (*x == *y) return Verdict::Equal;
+  if (algebra_.is_undefined(*x) || algebra_.is_undefined(*y) || algebra_.is_infinity(*x) || algebra_.is_infinity(*y))
+    return Verdict::Different;
+  // Common factors first: they are not zero wherever both sides are defined, or both sides vanish with them.
+  const Value difference_b = Algebra::negate(*y);
+  const std::vector<Value> terms = algebra_.without_common_factor({*x, difference_b});
+  const auto p = first_->of(terms);
+  if (p && *p != 0) return Verdict::Different;
+  const auto result = zero_.zero(terms, kCompareCredit, budget);
+  if (result == true) return Verdict::Equal;
+  if (result == false) return Verdict::Different;
+  return p ? Verdict::Likely : Verdict::Unknown;
+}
+
+}  // namespace coequal::decide

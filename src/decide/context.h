@@ -1,0 +1,86 @@
+// What the procedures share: the store, the algebra of canonical values, and what was found out before.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/budget.h"
+#include "base/options.h"
+#include "base/statistics.h"
+#include "decide/canonical/build.h"
+#include "decide/canonical/resolve.h"
+#include "decide/decider.h"
+#include "term/definedness.h"
+
+namespace coequal::decide {
+
+struct Context {
+  Context(term::TermStore& term_store, const Options& check_options, Statistics& check_statistics)
+      : store(term_store),
+        options(check_options),
+        statistics(check_statistics),
+        definedness(term_store),
+        algebra(term_store),
+        builder(algebra, term_store, [this](const term::Term& t) { return definedness.defined(t); }),
+        resolver(algebra, check_options.seed, check_statistics) {}
+
+  term::TermStore& store;
+  const Options& options;
+  Statistics& statistics;
+  term::Definedness definedness;
+  Algebra algebra;
+  Builder builder;
+  Resolver resolver;
+
+  // Conditions for which an input was found, or none (domain.cpp).
+  struct Domain {
+    bool inhabited = false;
+    Assignment sample;
+  };
+  absl::flat_hash_map<CondId, Domain> domains;
+  absl::flat_hash_map<CondId, std::optional<Assignment>> violations;
+};
+
+// One question: a and b, whose anchors carry no motion.
+struct Question {
+  term::Term a, b;
+  term::TypeClass type = term::TypeClass::Real;
+  // Canonical values of real terms; empty if the budget did not suffice.
+  std::optional<Value> value_a, value_b;
+  CondId defined_a = kTrue, defined_b = kTrue;  // canonical conditions under which the sides are defined
+  Resolver::Verdict canonical = Resolver::Verdict::Unknown;
+};
+
+using Procedure = std::optional<Answer> (*)(Context&, Question&, const Budget&);
+
+// How one procedure stands in the pipeline.
+struct ProcedureRow {
+  const char* name;
+  Procedure procedure;
+  double seconds;    // its slice of the budget
+  bool by_default;
+  const char* what;  // for people
+};
+const std::vector<ProcedureRow>& pipeline();
+
+std::optional<Answer> decide_identical(Context&, Question&, const Budget&);
+std::optional<Answer> decide_canonical(Context&, Question&, const Budget&);
+std::optional<Answer> decide_refute_quickly(Context&, Question&, const Budget&);
+std::optional<Answer> decide_refute(Context&, Question&, const Budget&);
+std::optional<Answer> decide_cases(Context&, Question&, const Budget&);
+std::optional<Answer> decide_probable(Context&, Question&, const Budget&);
+std::optional<Answer> decide_z3(Context&, Question&, const Budget&);
+
+inline Answer proved(const char* procedure) {
+  Answer answer;
+  answer.outcome = Outcome::Proved;
+  answer.procedure = procedure;
+  return answer;
+}
+
+// Adds the inputs that definedness excludes to a proof; turns it into undecided if no finite input at which both sides are
+// defined is found, or if one side's exclusion matters and may not be assumed away.
+void settle_domain(Context& context, const Question& question, Answer& answer, const Budget& budget);
+
+}  // namespace coequal::decide

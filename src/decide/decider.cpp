@@ -1,0 +1,100 @@
+// One question through the pipeline.
+#include "decide/decider.h"
+
+#include "decide/context.h"
+#include "decide/points.h"
+#include "term/print.h"
+
+namespace coequal::decide {
+
+using term::Term;
+using term::TypeClass;
+
+struct Decider::State {
+  State(term::TermStore& store, const Options& options, Statistics& statistics) : context(store, options, statistics) {}
+  Context context;
+};
+
+Decider::Decider(term::TermStore& store, const Options& options, Statistics& statistics)
+    : state_(std::make_unique<State>(store, options, statistics)) {}
+Decider::~Decider() = default;
+
+namespace {
+
+Term without_motion(const term::TermStore& store, const Term& t) {
+  return store.map_anchors(t, [](term::GroupId, term::Anchor a) { return term::Anchor{a.cell, 0}; });
+}
+
+std::string residual_of(const Context& context, const Question& q) {
+  if (q.value_a && q.value_b)
+    return context.algebra.to_string(*q.value_a, 160) + "  against  " + context.algebra.to_string(*q.value_b, 160);
+  term::PrintOptions options;
+  options.max_nodes = 30;
+  return term::print(context.store, q.a, options) + "  against  " + term::print(context.store, q.b, options);
+}
+
+}  // namespace
+
+Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
+  Context& context = state_->context;
+  Question q;
+  q.a = without_motion(context.store, a);
+  q.b = without_motion(context.store, b);
+  q.type = context.store.type(q.a).cls;
+  CHECK(context.store.type(q.a) == context.store.type(q.b));
+  Answer answer;
+  // Poison that reaches a side is a defect of its own; a value that mentions it must not be simplified.
+  for (const Term& side : {q.a, q.b}) {
+    if (!context.store.has_poison(side)) continue;
+    const PoisonAnswer reached = poison(side, budget);
+    if (reached.kind == PoisonAnswer::Kind::Never) continue;
+    answer.reason = reached.kind == PoisonAnswer::Kind::Reached ? "poison" : "poison may reach the value";
+    return answer;
+  }
+  for (const ProcedureRow& row : pipeline()) {
+    if (!row.by_default) continue;
+    if (budget.spent()) break;
+    const StageTimer timer(context.statistics, std::string("decide.") + row.name);
+    context.statistics.count(std::string("decide.") + row.name + ".asked");
+    auto found = row.procedure(context, q, budget.slice(row.seconds));
+    if (!found) continue;
+    found->procedure = row.name;
+    settle_domain(context, q, *found, budget);
+    if (found->outcome != Outcome::Undecided) {
+      if (found->procedure.empty()) found->procedure = row.name;
+      context.statistics.count(std::string("decide.") + found->procedure + ".answered");
+    } else {
+      found->residual = residual_of(context, q);
+    }
+    return *found;
+  }
+  answer.reason = budget.spent() ? "budget" : "no procedure answered";
+  answer.residual = residual_of(context, q);
+  return answer;
+}
+
+PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
+  Context& context = state_->context;
+  PoisonAnswer answer;
+  const Term still = without_motion(context.store, t);
+  if (!context.store.has_poison(still)) {
+    answer.kind = PoisonAnswer::Kind::Never;
+    return answer;
+  }
+  const Term reaches = context.definedness.poisoned(still);
+  auto condition = context.builder.condition(reaches, budget.slice(2));
+  if (condition && *condition > kFalse) condition = context.resolver.resolve_condition(*condition, budget.slice(2));
+  if (condition == std::optional<CondId>(kFalse)) {
+    answer.kind = PoisonAnswer::Kind::Never;
+    return answer;
+  }
+  const PointSearch search(context.store, context.options);
+  if (const auto at = search.satisfy(reaches, budget.slice(2))) {
+    answer.kind = PoisonAnswer::Kind::Reached;
+    answer.assignment = *at;
+    answer.cell = search.poisoned_cell(still, *at);
+  }
+  return answer;
+}
+
+}  // namespace coequal::decide

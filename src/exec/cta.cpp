@@ -1,0 +1,548 @@
+// Scheduling and control of one CTA: fragments, branches, barriers, the end.
+#include "exec/cta.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace coequal::exec {
+
+using isa::Op;
+using ptx::StateSpace;
+
+namespace {
+
+// The name that a variable has in its source: the last part of what the compiler made of it.
+std::string readable_name(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || !text) return mangled;
+  const std::string whole = text.get();
+  const size_t colons = whole.rfind("::");
+  return colons == std::string::npos ? whole : whole.substr(colons + 2);
+}
+
+}  // namespace
+
+CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
+                         std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
+                         const std::set<RacedPlace>& raced)
+    : session_(session),
+      store_(session.store),
+      state_(state),
+      launch_(launch),
+      kernel_(*launch.kernel),
+      raced_before_(raced),
+      motions_(std::make_shared<tensor::MotionTable>(std::move(ctas))),
+      threads_(launch.block[0] * launch.block[1] * launch.block[2]),
+      thread_states_(threads_),
+      order_(threads_) {
+  const ptx::Function& f = *kernel_.function;
+  for (uint32_t first = 0; first < threads_; first += kWarpSize) {
+    Warp warp;
+    warp.index = first / kWarpSize;
+    const uint32_t lanes = std::min<uint32_t>(kWarpSize, threads_ - first);
+    warp.living = lanes == kWarpSize ? ~0u : (1u << lanes) - 1;
+    warp.fragments.push_back({.mask = warp.living, .fork = nullptr});
+    warp.registers.resize(f.registers.size());
+    warps_.push_back(std::move(warp));
+  }
+
+  std::optional<uint32_t> dynamic;
+  const auto declare = [&](const ptx::Variable& v) {
+    if (v.space == StateSpace::Shared) {
+      if (v.is_extern || v.is_unsized) {
+        // All unsized arrays are views of the one dynamic part.
+        if (!dynamic) {
+          dynamic = static_cast<uint32_t>(shared_.size());
+          shared_.push_back({"shared", ByteMemory(launch.dynamic_shared), {}, {}});
+        }
+        symbols_[&v] = {Place::Shared, *dynamic};
+      } else {
+        symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
+        shared_.push_back({readable_name(v.name), ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
+      }
+    } else if (v.space == StateSpace::Local) {
+      symbols_[&v] = {Place::Local, static_cast<uint32_t>(local_variables_.size())};
+      local_variables_.push_back(&v);
+    } else if (v.space == StateSpace::Const) {
+      symbols_[&v] = {Place::Const, static_cast<uint32_t>(const_variables_.size())};
+      const_variables_.push_back(&v);
+    }
+  };
+  for (const ptx::Variable& v : kernel_.module->variables) declare(v);
+  for (const ptx::Variable& v : f.locals) declare(v);
+
+  tensors_.resize(state.tensors->size());
+  for (const Argument& a : launch.args) {
+    if (a.kind != Argument::Kind::Tensor) continue;
+    GlobalTensor& t = tensors_[a.tensor];
+    t.declared = true;
+    t.may_read |= a.access != Access::Write;
+    t.may_write |= a.access != Access::Read;
+  }
+  for (TensorId t = 0; t < tensors_.size(); ++t)
+    tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
+  store_.set_reconciler(this);
+}
+
+CtaExecutor::~CtaExecutor() { store_.set_reconciler(nullptr); }
+
+CtaOutcome CtaExecutor::run() {
+  while (!out_.aborted) {
+    bool ran = false;
+    for (Warp& warp : warps_) {
+      const bool runnable = std::any_of(warp.fragments.begin(), warp.fragments.end(),
+                                        [](const Fragment& f) { return f.wait == Wait::Run; });
+      if (!runnable) continue;
+      run_warp(warp);
+      ran = true;
+      if (out_.aborted) break;
+    }
+    if (ran) continue;
+    const bool all_gone = std::all_of(warps_.begin(), warps_.end(),
+                                      [](const Warp& w) { return w.fragments.empty(); });
+    if (all_gone) break;
+    if (release_warp_waits()) continue;
+    if (!release_barrier()) out_.aborted = true;
+  }
+  finish(out_);
+  return std::move(out_);
+}
+
+void CtaExecutor::merge(Warp& warp) {
+  auto& fragments = warp.fragments;
+  for (size_t i = 0; i < fragments.size(); ++i)
+    for (size_t j = i + 1; j < fragments.size();) {
+      if (fragments[i].pc == fragments[j].pc && fragments[i].wait == fragments[j].wait &&
+          fragments[i].fork == fragments[j].fork) {
+        fragments[i].mask |= fragments[j].mask;
+        fragments[i].forced = false;
+        // A collective that waited for lanes looks again.
+        if (fragments[i].wait == Wait::Warp) fragments[i].wait = Wait::Run;
+        fragments.erase(fragments.begin() + static_cast<ptrdiff_t>(j));
+      } else {
+        ++j;
+      }
+    }
+}
+
+void CtaExecutor::run_warp(Warp& warp) {
+  while (!out_.aborted) {
+    merge(warp);
+    size_t best = warp.fragments.size();
+    for (size_t i = 0; i < warp.fragments.size(); ++i)
+      if (warp.fragments[i].wait == Wait::Run &&
+          (best == warp.fragments.size() || warp.fragments[i].pc < warp.fragments[best].pc))
+        best = i;
+    if (best == warp.fragments.size()) return;
+    const Step step = run_fragment(warp, best);
+    if (step == Step::Ended) warp.fragments.erase(warp.fragments.begin() + static_cast<ptrdiff_t>(best));
+    if (step == Step::Aborted) out_.aborted = true;
+    if (step == Step::Parked) {
+      // Lanes that wait at the same collective already join this fragment.
+      merge(warp);
+    }
+  }
+}
+
+CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
+  const auto& body = kernel_.decoded.body;
+  uint32_t ticks = 0;
+  while (true) {
+    // Another fragment at or before this position: the lower one first, equal ones together.
+    uint32_t limit = ~0u;
+    for (size_t i = 0; i < warp.fragments.size(); ++i)
+      if (i != index && warp.fragments[i].wait == Wait::Run) limit = std::min(limit, warp.fragments[i].pc);
+    while (true) {
+      Fragment& fragment = warp.fragments[index];
+      fork_ = fragment.fork.get();
+      if (fork_ && fragment.pc == fork_->reconverge) {
+        arrive(warp, fragment.fork, fragment.mask);
+        return Step::Ended;
+      }
+      if (fragment.pc >= body.size()) {
+        leave(warp, fragment, fragment.mask);
+        return Step::Ended;
+      }
+      out_.thread_instructions += std::popcount(fragment.mask);
+      if ((++ticks & 255) == 0 && session_.budget.spent()) {
+        out_.out_of_budget = true;
+        return Step::Aborted;
+      }
+      const size_t fragments = warp.fragments.size();
+      const Step result = step(warp, fragment, body[fragment.pc]);
+      if (result == Step::Parked || result == Step::Ended || result == Step::Aborted) return result;
+      if (result == Step::Next) ++warp.fragments[index].pc;
+      if (warp.fragments.size() != fragments) break;  // diverged: a new limit
+      if (warp.fragments[index].pc >= limit) return Step::Next;
+    }
+    // After a split the fragment with the lower position goes first.
+    return Step::Next;
+  }
+}
+
+CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::Decoded& d) {
+  const uint32_t pc = fragment.pc;
+  if (!d.row) {
+    for (const Diagnostic& diagnostic : kernel_.decoded.refusals)
+      out_.refusals.push_back({kernel_.function->body[pc].spelling(), diagnostic.span, diagnostic.message});
+    return Step::Aborted;
+  }
+  if (d.op == Op::Bra) {
+    uint32_t taken = fragment.mask, symbolic = 0;
+    if (d.text->guard) taken = guard_mask(warp, fragment.mask, *d.text->guard, &symbolic);
+    if (out_.aborted) return Step::Aborted;
+    if (symbolic) return fork(warp, fragment, symbolic, taken, d.text->operands[0].target);
+    return branch(warp, fragment, taken, d.text->operands[0].target);
+  }
+
+  uint32_t active = fragment.mask, symbolic = 0;
+  if (d.text->guard) active = guard_mask(warp, fragment.mask, *d.text->guard, &symbolic);
+  if (out_.aborted) return Step::Aborted;
+
+  switch (d.op) {
+    case Op::Pure:
+    case Op::Mov:
+    case Op::Cvta:
+    case Op::Isspacep: {
+      if (!(active | symbolic)) return Step::Next;
+      // Under a guard on data the destination keeps its old value where the guard is false.
+      std::vector<std::pair<int, Word>> old;
+      std::vector<Word> guards;
+      if (symbolic) {
+        for (uint32_t m = symbolic; m; m &= m - 1) {
+          const int lane = std::countr_zero(m);
+          guards.push_back(operand(warp, lane, *d.text->guard, 1));
+          for (size_t i = 0; i < d.dst_types.size() - (d.writes_cc ? 1 : 0); ++i)
+            old.emplace_back(lane, operand(warp, lane, d.text->operands[i], d.dst_types[i].width));
+        }
+      }
+      if (d.op == Op::Pure)
+        execute_pure(warp, active | symbolic, d, pc);
+      else
+        execute_mov(warp, active | symbolic, d);
+      if (symbolic) {
+        if (d.writes_cc) return abort(pc, "a carry chain under a guard on data");
+        size_t at = 0, which = 0;
+        for (uint32_t m = symbolic; m; m &= m - 1, ++which) {
+          const int lane = std::countr_zero(m);
+          Term condition = term_of(guards[which], {isa::OperandType::Class::Pred, 1, false, {}});
+          if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
+          for (size_t i = 0; i < d.dst_types.size(); ++i, ++at) {
+            const Word now = operand(warp, lane, d.text->operands[i], d.dst_types[i].width);
+            if (same_word(now, old[at].second)) continue;
+            const Term joined = store_.make(
+                term::Kind::Select, {condition, term_of(now, d.dst_types[i]), term_of(old[at].second, d.dst_types[i])});
+            write(warp, lane, d.text->operands[i], word_of(joined, d.dst_types[i]));
+          }
+        }
+      }
+      return out_.aborted ? Step::Aborted : Step::Next;
+    }
+    case Op::Nop:
+    case Op::Prefetch:
+      return Step::Next;
+    case Op::Fence:
+      return Step::Next;
+    default:
+      break;
+  }
+  const bool ends = d.op == Op::Ret || d.op == Op::Exit;
+  const bool touches = d.op == Op::Ld || d.op == Op::St || d.op == Op::Atom || d.op == Op::Red;
+  if (symbolic && ends) return fork(warp, fragment, symbolic, active, static_cast<uint32_t>(body_size()));
+  if (symbolic && !touches) return abort(pc, "'" + d.text->spelling() + "' under a guard on data");
+  if (fork_ && !touches && !ends && d.effect != isa::Effect::Control)
+    return abort(pc, "'" + d.text->spelling() + "' in a branch that depends on data");
+  std::vector<std::pair<const ptx::Operand*, std::array<Word, kWarpSize>>> kept;
+  predicated_ = symbolic;
+  if (symbolic) {
+    for (uint32_t m = symbolic; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      Term condition = term_of(operand(warp, lane, *d.text->guard, 1), {isa::OperandType::Class::Pred, 1, false, {}});
+      if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
+      predicate_[static_cast<size_t>(lane)] = condition;
+      branch_on_poison(condition, lane, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc);
+    }
+    // What a guarded load or atomic does not write keeps its old value.
+    const auto keep = [&](const ptx::Operand& op, auto&& self) -> void {
+      for (const ptx::Operand& e : op.elements) self(e, self);
+      if (op.kind != ptx::Operand::Kind::Register) return;
+      kept.emplace_back(&op, std::array<Word, kWarpSize>{});
+      for (uint32_t m = symbolic; m; m &= m - 1)
+        kept.back().second[static_cast<size_t>(std::countr_zero(m))] = warp.registers[op.reg].get(std::countr_zero(m));
+    };
+    if (d.op == Op::Ld || d.op == Op::Atom) keep(d.text->operands[0], keep);
+    active |= symbolic;
+    const Step done = d.op == Op::Ld ? execute_load(warp, active, d, pc)
+                      : d.op == Op::St ? execute_store(warp, active, d, pc)
+                                       : execute_atomic(warp, active, d, pc);
+    predicated_ = 0;
+    for (const auto& [op, words] : kept)
+      for (uint32_t m = symbolic; m; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        const Word now = warp.registers[op->reg].get(lane);
+        const Word& old = words[static_cast<size_t>(lane)];
+        if (!same_word(now, old)) warp.registers[op->reg].set(lane, join(op->reg, predicate_[static_cast<size_t>(lane)], now, old));
+      }
+    return done;
+  }
+
+  switch (d.op) {
+    case Op::Ld:
+      return active ? execute_load(warp, active, d, pc) : Step::Next;
+    case Op::St:
+      return active ? execute_store(warp, active, d, pc) : Step::Next;
+    case Op::Atom:
+    case Op::Red:
+      return active ? execute_atomic(warp, active, d, pc) : Step::Next;
+    case Op::CpAsync:
+    case Op::CpAsyncCommit:
+    case Op::CpAsyncWaitGroup:
+    case Op::CpAsyncWaitAll:
+      return active ? execute_copy_async(warp, active, d, pc) : Step::Next;
+    case Op::Shfl:
+      return active ? execute_shuffle(warp, fragment, active, d) : Step::Next;
+    case Op::Vote:
+      return active ? execute_vote(warp, fragment, active, d) : Step::Next;
+    case Op::BarWarpSync:
+      return active ? execute_warp_barrier(warp, fragment, active, d) : Step::Next;
+    case Op::Ret:
+    case Op::Exit: {
+      if (!active) return Step::Next;
+      fragment.mask &= ~active;
+      const bool rest = fragment.mask != 0;
+      leave(warp, fragment, active);
+      return out_.aborted ? Step::Aborted : rest ? Step::Next : Step::Ended;
+    }
+    case Op::BarSync:
+    case Op::BarRed: {
+      if (!active) return Step::Next;
+      if (d.op == Op::BarRed)
+        for (uint32_t m = active; m; m &= m - 1) {
+          const int lane = std::countr_zero(m);
+          ThreadState& thread = thread_states_[warp.index * kWarpSize + lane];
+          const ptx::Operand& p = d.text->operands.back();
+          thread.barrier_predicate = operand(warp, lane, p, 1);
+          if (p.negated) {
+            const isa::OperandType pred{isa::OperandType::Class::Pred, 1, false, {}};
+            thread.barrier_predicate =
+                word_of(store_.make(term::Kind::Not, {term_of(thread.barrier_predicate, pred)}), pred);
+          }
+        }
+      fragment.wait = Wait::Barrier;
+      if (active != fragment.mask) {
+        const uint32_t rest = fragment.mask & ~active;
+        fragment.mask = active;
+        warp.fragments.push_back({.mask = rest, .pc = pc + 1, .fork = fragment.fork});
+      }
+      return Step::Parked;
+    }
+    case Op::Trap:
+      if (!active) return Step::Next;
+      return abort(pc, "a trap is reached");
+    default:
+      if (!active) return Step::Next;
+      return abort(pc, "'" + d.text->spelling() + "' is not executed yet");
+  }
+}
+
+void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
+  if (!fragment.fork) {
+    warp.living &= ~mask;
+  } else {
+    // A thread can end inside an arm only if the arms meet at the exit.
+    CHECK(fragment.fork->reconverge == ptx::Cfg::kExit);
+    const std::shared_ptr<Fork> fork = fragment.fork;
+    arrive(warp, fork, mask);
+  }
+}
+
+CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t taken, uint32_t target) {
+  const uint32_t rest = fragment.mask & ~taken;
+  if (!taken) return Step::Next;
+  const uint32_t next = fragment.pc + 1;
+  fragment.pc = target;
+  fragment.mask = taken;
+  if (rest) warp.fragments.push_back({.mask = rest, .pc = next, .fork = fragment.fork});
+  return Step::Jumped;
+}
+
+bool CtaExecutor::release_warp_waits() {
+  bool any = false;
+  for (Warp& warp : warps_)
+    for (Fragment& fragment : warp.fragments)
+      if (fragment.wait == Wait::Warp) {
+        fragment.wait = Wait::Run;
+        fragment.forced = true;
+        any = true;
+        break;
+      }
+  return any;
+}
+
+bool CtaExecutor::release_barrier() {
+  struct Waiting {
+    std::vector<std::pair<Warp*, Fragment*>> fragments;
+    uint32_t threads = 0;
+    std::optional<uint64_t> count;
+  };
+  std::map<uint64_t, Waiting> by_id;
+  uint32_t living = 0;
+  for (Warp& warp : warps_) {
+    living += std::popcount(warp.living);
+    for (Fragment& fragment : warp.fragments) {
+      if (fragment.wait != Wait::Barrier) continue;
+      const isa::Decoded& d = kernel_.decoded.body[fragment.pc];
+      const int lane = std::countr_zero(fragment.mask);
+      // bar.sync a{, b}; bar.red.op d, a{, b}, p
+      const size_t first = d.op == Op::BarRed ? 1 : 0;
+      const size_t plain = d.text->operands.size() - first - (d.op == Op::BarRed ? 1 : 0);
+      Waiting& w = by_id[plain ? concretize(operand(warp, lane, d.text->operands[first], 32), 32) : 0];
+      w.fragments.emplace_back(&warp, &fragment);
+      w.threads += std::popcount(fragment.mask);
+      if (plain > 1) w.count = concretize(operand(warp, lane, d.text->operands[first + 1], 32), 32);
+    }
+  }
+  const uint32_t rounded = (threads_ + kWarpSize - 1) / kWarpSize * kWarpSize;
+  for (auto& [id, w] : by_id) {
+    // The living lanes of a warp must execute one aligned barrier instruction.
+    for (size_t i = 1; i < w.fragments.size(); ++i) {
+      auto [warp_a, a] = w.fragments[i - 1];
+      auto [warp_b, b] = w.fragments[i];
+      if (warp_a != warp_b || a->pc == b->pc) continue;
+      if (!kernel_.decoded.body[a->pc].aligned && !kernel_.decoded.body[b->pc].aligned) continue;
+      const uint32_t ta = warp_a->index * kWarpSize + std::countr_zero(a->mask);
+      const uint32_t tb = warp_b->index * kWarpSize + std::countr_zero(b->mask);
+      report(DefectKind::BarrierDivergence, "lanes of one warp wait at different barrier instructions",
+             {access(coequal::Access::Kind::Barrier, ta, a->pc), access(coequal::Access::Kind::Barrier, tb, b->pc)});
+      return false;
+    }
+    if (w.count && *w.count != rounded && *w.count != threads_) {
+      if (w.threads >= *w.count || living < threads_) {
+        abort(w.fragments[0].second->pc, "a barrier of part of the CTA's threads");
+        return false;
+      }
+      continue;
+    }
+    if (w.threads < living) continue;
+    if (w.count && living < threads_) continue;  // an explicit count waits for exited threads too
+    if (living < threads_) out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
+    complete_barrier(w.fragments);
+    return true;
+  }
+  // Nobody can go on: a waiting thread, and one that waits elsewhere or has left.
+  std::vector<coequal::Access> accesses;
+  std::set<uint32_t> seen;
+  uint32_t waiting = 0;
+  for (Warp& warp : warps_)
+    for (Fragment& fragment : warp.fragments) {
+      waiting += std::popcount(fragment.mask);
+      if (!seen.insert(fragment.pc).second || accesses.size() > 3) continue;
+      accesses.push_back(access(coequal::Access::Kind::Barrier,
+                                warp.index * kWarpSize + std::countr_zero(fragment.mask), fragment.pc));
+    }
+  report(DefectKind::BarrierDivergence,
+         fmt::format("a barrier can never be satisfied: {} threads wait", waiting), std::move(accesses));
+  return false;
+}
+
+void CtaExecutor::complete_barrier(const std::vector<std::pair<Warp*, Fragment*>>& waiting) {
+  const isa::OperandType pred{isa::OperandType::Class::Pred, 1, false, {}};
+  const isa::Decoded& first = kernel_.decoded.body[waiting[0].second->pc];
+  if (first.op == Op::BarRed) {
+    const auto op = static_cast<isa::BarRedOp>(first.mode);
+    std::optional<Term> all;
+    Term count = store_.bits(0, 32);
+    for (auto [warp, fragment] : waiting)
+      for (uint32_t m = fragment->mask; m; m &= m - 1) {
+        const Term p = term_of(thread_states_[warp->index * kWarpSize + std::countr_zero(m)].barrier_predicate, pred);
+        if (op == isa::BarRedOp::Popc)
+          count = store_.make(term::Kind::BvAdd, {count, store_.make(term::Kind::BvOfBool, {p}, 0, 32)});
+        else
+          all = !all ? p : store_.make(op == isa::BarRedOp::And ? term::Kind::And : term::Kind::Or, {*all, p});
+      }
+    for (auto [warp, fragment] : waiting) {
+      const isa::Decoded& d = kernel_.decoded.body[fragment->pc];
+      if (d.op != Op::BarRed) continue;
+      for (uint32_t m = fragment->mask; m; m &= m - 1)
+        write(*warp, std::countr_zero(m), d.text->operands[0],
+              op == isa::BarRedOp::Popc ? word_of(count, {isa::OperandType::Class::Bits, 32, false, {}})
+                                        : word_of(*all, pred));
+    }
+  }
+  order_.cta_barrier();
+  for (auto [warp, fragment] : waiting) {
+    fragment->wait = Wait::Run;
+    ++fragment->pc;
+  }
+}
+
+void CtaExecutor::finish(CtaOutcome& out) {
+  out.pieces.motions = motions_;
+  for (TensorId id = 0; id < tensors_.size(); ++id) {
+    GlobalTensor& t = tensors_[id];
+    std::move(t.reads.begin(), t.reads.end(), std::back_inserter(out.pieces.reads));
+    if (t.stores.empty() && t.atomics.empty()) continue;
+    const DType dtype = (*state_.tensors)[id].dtype;
+    const int bits = 8 * dtype_size(dtype);
+    const isa::OperandType type =
+        is_float(dtype) ? isa::OperandType{isa::OperandType::Class::Float, static_cast<uint8_t>(bits), false,
+                                           tensor::float_format(dtype)}
+                        : isa::OperandType{isa::OperandType::Class::Bits, static_cast<uint8_t>(bits), false, {}};
+    tensor::TensorPiece piece;
+    piece.tensor = id;
+    piece.atomics = std::move(t.atomics);
+    piece.stores.reserve(t.stores.size());
+    for (const auto& [cell, entry] : t.stores)
+      piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin, entry.guarded,
+                              entry.before_atomics, entry.guard});
+    std::sort(piece.stores.begin(), piece.stores.end(),
+              [](const tensor::CellStore& a, const tensor::CellStore& b) { return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell); });
+    out.pieces.tensors.push_back(std::move(piece));
+  }
+}
+
+SourceSpan CtaExecutor::span(uint32_t pc) const {
+  const auto& body = kernel_.function->body;
+  return pc < body.size() ? kernel_.module->span_of(body[pc]) : SourceSpan{kernel_.module->path, 0, 0};
+}
+
+coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread, uint32_t pc) const {
+  coequal::Access a;
+  a.kind = kind;
+  const auto& b = launch_.block;
+  a.thread = {thread % b[0], thread / b[0] % b[1], thread / b[0] / b[1]};
+  const tensor::Cta& cta = motions_->representative();
+  a.block = {cta[0], cta[1], cta[2]};
+  a.launch = launch_.index;
+  a.span = span(pc);
+  return a;
+}
+
+void CtaExecutor::report(DefectKind kind, std::string message, std::vector<coequal::Access> accesses) {
+  const auto line = [&](size_t i) {
+    return i < accesses.size() ? accesses[i].span.line : 0u;
+  };
+  auto [it, fresh] = defect_index_.try_emplace({kind, {line(0), line(1)}}, out_.defects.size());
+  if (!fresh) {
+    ++out_.defects[it->second].count;
+    return;
+  }
+  Defect defect;
+  defect.kind = kind;
+  defect.program = state_.name;
+  defect.message = std::move(message);
+  defect.accesses = std::move(accesses);
+  out_.defects.push_back(std::move(defect));
+}
+
+CtaExecutor::Step CtaExecutor::abort(uint32_t pc, std::string reason) {
+  out_.refusals.push_back({kernel_.function->body[pc].spelling(), span(pc), std::move(reason)});
+  out_.aborted = true;
+  return Step::Aborted;
+}
+
+}  // namespace coequal::exec

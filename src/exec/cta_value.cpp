@@ -1,0 +1,636 @@
+// Operands, pure instructions and the algebra of moving integers.
+#include <bit>
+
+#include "exec/cta.h"
+
+namespace coequal::exec {
+
+using isa::OperandType;
+using term::Kind;
+
+namespace {
+
+constexpr OperandType kPred{OperandType::Class::Pred, 1, false, {}};
+
+uint64_t low_mask(int width) { return width >= 64 ? ~0ull : (1ull << width) - 1; }
+
+int64_t sign_extend(uint64_t bits, int width) {
+  if (width >= 64) return static_cast<int64_t>(bits);
+  const uint64_t sign = 1ull << (width - 1);
+  return static_cast<int64_t>(((bits & low_mask(width)) ^ sign) - sign);
+}
+
+int64_t value_of(uint64_t bits, int width, bool is_signed) {
+  return is_signed ? sign_extend(bits, width) : static_cast<int64_t>(bits & low_mask(width));
+}
+
+OperandType bits_type(int width) {
+  return {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
+}
+
+FloatSpec spec_of(term::FloatFormat format) {
+  switch (format) {
+    case term::FloatFormat::F64: return kF64;
+    case term::FloatFormat::F32: return kF32;
+    case term::FloatFormat::F16: return kF16;
+    case term::FloatFormat::BF16: return kBF16;
+    case term::FloatFormat::TF32: return kF32;  // stored in 32 bits
+    case term::FloatFormat::E4M3: return kE4M3;
+    case term::FloatFormat::E5M2: return kE5M2;
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
+std::optional<uint64_t> CtaExecutor::symbol_address(const ptx::Operand& op) {
+  const ptx::Variable* variable = nullptr;
+  switch (op.home) {
+    case ptx::Operand::Home::Param: return variable_base(op.index);
+    case ptx::Operand::Home::Module: variable = &kernel_.module->variables[op.index]; break;
+    case ptx::Operand::Home::Local: variable = &kernel_.function->locals[op.index]; break;
+    default: return std::nullopt;
+  }
+  const auto it = symbols_.find(variable);
+  if (it == symbols_.end()) return std::nullopt;
+  return variable_base(it->second.second);
+}
+
+Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
+  const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+  const auto& b = launch_.block;
+  const auto& g = launch_.grid;
+  const auto dimension = [&](size_t prefix) -> int {
+    if (name.size() != prefix + 2 || name[prefix] != '.') return -1;
+    const int d = name[prefix + 1] - 'x';
+    return d >= 0 && d < 3 ? d : -1;
+  };
+  if (name.starts_with("%tid")) {
+    const int d = dimension(4);
+    if (d == 0) return Word::concrete(thread % b[0]);
+    if (d == 1) return Word::concrete(thread / b[0] % b[1]);
+    if (d == 2) return Word::concrete(thread / b[0] / b[1]);
+  }
+  if (name.starts_with("%ntid") && dimension(5) >= 0) return Word::concrete(b[dimension(5)]);
+  if (name.starts_with("%nctaid") && dimension(7) >= 0) return Word::concrete(g[dimension(7)]);
+  if (name.starts_with("%ctaid") && dimension(6) >= 0) {
+    const int d = dimension(6);
+    return Word::concrete(motions_->representative()[d], motions_->ctaid(d));
+  }
+  const uint32_t bit = 1u << lane;
+  if (name == "%laneid") return Word::concrete(static_cast<uint32_t>(lane));
+  if (name == "%warpid") return Word::concrete(warp.index);
+  if (name == "%nwarpid") return Word::concrete((threads_ + kWarpSize - 1) / kWarpSize);
+  if (name == "%lanemask_eq") return Word::concrete(bit);
+  if (name == "%lanemask_lt") return Word::concrete(bit - 1);
+  if (name == "%lanemask_le") return Word::concrete(bit - 1 + bit);
+  if (name == "%lanemask_gt") return Word::concrete(static_cast<uint32_t>(~(bit - 1 + bit)));
+  if (name == "%lanemask_ge") return Word::concrete(static_cast<uint32_t>(~(bit - 1)));
+  if (name == "%dynamic_smem_size") return Word::concrete(launch_.dynamic_shared);
+  if (name.starts_with("%cluster_nctaid") || name.starts_with("%nclusterid") || name.starts_with("%cluster_ctaid") ||
+      name.starts_with("%clusterid"))
+    return Word::symbolic(poison_term("special register '" + name + "'", term::bv(32), 0,
+                                      {PoisonSource::Kind::Refused, "", {name, {}, "clusters are not modelled"}, {}}));
+  const bool clock = name.starts_with("%clock") || name.starts_with("%globaltimer");
+  const term::Type type = term::bv(name == "%clock64" || name == "%globaltimer" ? 64 : 32);
+  if (clock)
+    return Word::symbolic(poison_term("special register '" + name + "'", type, 0,
+                                      {PoisonSource::Kind::Uninitialized, "special register '" + name + "'", {}, {}}));
+  return Word::symbolic(poison_term("special register '" + name + "'", type, 0,
+                                    {PoisonSource::Kind::Refused, "", {name, {}, "this special register is not modelled"}, {}}));
+}
+
+Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, int width) {
+  switch (op.kind) {
+    case ptx::Operand::Kind::Register:
+      return warp.registers[op.reg].get(lane);
+    case ptx::Operand::Kind::Immediate:
+      return Word::concrete(op.bits & low_mask(width));
+    case ptx::Operand::Kind::Special:
+      return special(warp, lane, op.text);
+    case ptx::Operand::Kind::Symbol:
+      if (const auto base = symbol_address(op)) return Word::concrete(*base + static_cast<uint64_t>(op.offset));
+      return Word::symbolic(
+          poison_term("symbol '" + op.text + "'", term::bv(64), 0,
+                      {PoisonSource::Kind::Refused, "", {op.text, {}, "variables of module scope in global memory are not modelled"}, {}}));
+    default:
+      return Word{};
+  }
+}
+
+void CtaExecutor::write(Warp& warp, int lane, const ptx::Operand& op, const Word& word) {
+  if (op.kind == ptx::Operand::Kind::Register) warp.registers[op.reg].set(lane, word);
+}
+
+Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t cell, PoisonSource source) {
+  const std::string key = fmt::format("{}/{}/{}/{}", state_.name, what, static_cast<int>(type.cls), type.width);
+  const auto it = poison_groups_.find(key);
+  term::GroupId id;
+  if (it != poison_groups_.end()) {
+    id = it->second;
+  } else {
+    // Another class of the same program may have made the group already.
+    id = static_cast<term::GroupId>(store_.group_count());
+    for (term::GroupId g = 0; g < store_.group_count(); ++g)
+      if (store_.group(g).name == key) id = g;
+    if (id == store_.group_count()) {
+      term::Group group;
+      const bool refused = source.kind == PoisonSource::Kind::Refused || source.kind == PoisonSource::Kind::Tainted;
+      group.kind = refused ? term::Group::Kind::Refused : term::Group::Kind::Poison;
+      group.name = key;
+      // Conditions are read off a one-bit word.
+      group.type = type.cls == term::TypeClass::Bool ? term::bv(1) : type;
+      id = store_.add_group(std::move(group));
+      session_.poison[id] = std::move(source);
+    }
+    poison_groups_[key] = id;
+  }
+  const Term leaf = store_.leaf(id, {cell, 0});
+  return type.cls == term::TypeClass::Bool ? store_.make(Kind::BvEq, {leaf, store_.bits(1, 1)}) : leaf;
+}
+
+Word CtaExecutor::refused_at(uint32_t pc, const std::string& reason) {
+  const std::string spelling = kernel_.function->body[pc].spelling();
+  return Word::symbolic(poison_term(fmt::format("{} {} {}", kernel_.function->name, pc, reason), term::bv(64), 0,
+                                    {PoisonSource::Kind::Refused, "", {spelling, span(pc), reason}, {}}));
+}
+
+Word CtaExecutor::refused(const isa::Decoded& d, const std::string& reason) {
+  return refused_at(static_cast<uint32_t>(d.text - kernel_.function->body.data()), reason);
+}
+
+Word CtaExecutor::tainted_word(int width) {
+  return Word::symbolic(poison_term("tainted", term::bv(8 * width), 0, {PoisonSource::Kind::Tainted, "", {}, {}}));
+}
+
+Term CtaExecutor::real_of_bits(uint64_t bits, term::FloatFormat format) {
+  const auto [it, fresh] = real_constants_.try_emplace({bits, static_cast<int>(format)});
+  if (!fresh) return it->second;
+  const FloatSpec spec = spec_of(format);
+  Term t;
+  if (float_is_nan(spec, bits)) {
+    t = store_.undefined();
+  } else if (float_is_infinite(spec, bits)) {
+    t = store_.infinity(float_sign(spec, bits));
+  } else {
+    const FloatParts parts = float_parts(spec, bits);
+    term::Rational value = term::Rational::from_u64(parts.mantissa) * term::Rational::power_of_two(parts.exponent);
+    t = store_.real(parts.negative ? -value : value);
+  }
+  it->second = t;
+  return t;
+}
+
+bool CtaExecutor::extends_exactly(uint64_t bits, MotionId motion, int width, bool is_signed) const {
+  if (width >= 64) return true;
+  const auto range = motions_->range(motion);
+  const int64_t v = value_of(bits, width, is_signed);
+  const int64_t low = is_signed ? -(int64_t{1} << (width - 1)) : 0;
+  const int64_t high = is_signed ? (int64_t{1} << (width - 1)) - 1 : static_cast<int64_t>(low_mask(width));
+  int64_t a, b;
+  if (__builtin_add_overflow(v, range.min, &a) || __builtin_add_overflow(v, range.max, &b)) return false;
+  return a >= low && b <= high;
+}
+
+uint64_t CtaExecutor::concretize(const Word& word, int width) {
+  if (word.motion) {
+    const uint64_t mask = low_mask(width);
+    motions_->narrow([&](size_t i) { return (static_cast<uint64_t>(motions_->value(word.motion, i)) & mask) == 0; });
+  }
+  return word.bits & low_mask(width);
+}
+
+Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
+  const auto resize = [&](const Term& t) {
+    const int have = store_.type(t).width;
+    if (have == type.width) return t;
+    if (have > type.width) return store_.make(Kind::BvExtract, {t}, 0, type.width);
+    return store_.make(Kind::BvZeroExtend, {t}, 0, type.width);
+  };
+  switch (type.cls) {
+    case OperandType::Class::Pred:
+      if (word.tag == Tag::Concrete) return store_.boolean(word.bits & 1);
+      if (word.tag == Tag::Bool) return word.term;
+      return poison_term("uninitialised register", term::kBool, 0,
+                         {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+    case OperandType::Class::Float:
+      switch (word.tag) {
+        case Tag::Real:
+          if (word.format == type.format) return word.term;
+          break;
+        case Tag::Concrete:
+          return real_of_bits(concretize(word, type.width), type.format);
+        case Tag::Unset:
+          return poison_term("uninitialised register", term::kReal, 0,
+                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+        default:
+          break;
+      }
+      return store_.make(Kind::RealOfBits, {term_of(word, bits_type(type.width))}, static_cast<uint64_t>(type.format));
+    case OperandType::Class::Bits:
+      switch (word.tag) {
+        case Tag::Concrete: {
+          if (!word.motion) return store_.bits(word.bits & low_mask(type.width), type.width);
+          // A moving integer enters a value: the cell k of a pseudo-tensor whose value is k.
+          if (!extends_exactly(word.bits, word.motion, type.width, true))
+            return store_.bits(concretize(word, type.width), type.width);
+          const std::string name = fmt::format("iota{}", type.width);
+          auto [it, fresh] = poison_groups_.try_emplace(name, 0);
+          if (fresh) {
+            term::GroupId id = static_cast<term::GroupId>(store_.group_count());
+            for (term::GroupId g = 0; g < store_.group_count(); ++g)
+              if (store_.group(g).kind == term::Group::Kind::Iota && store_.group(g).name == name) id = g;
+            if (id == store_.group_count()) {
+              term::Group group;
+              group.kind = term::Group::Kind::Iota;
+              group.name = name;
+              group.dtype = type.width == 64 ? DType::I64 : DType::I32;
+              group.type = term::bv(type.width);
+              id = store_.add_group(std::move(group));
+            }
+            it->second = id;
+          }
+          return store_.leaf(it->second, {sign_extend(word.bits, type.width), word.motion});
+        }
+        case Tag::Real: {
+          const Term b = store_.make(Kind::BitsOfReal, {word.term}, static_cast<uint64_t>(word.format));
+          return resize(b);
+        }
+        case Tag::Bits:
+          return resize(word.term);
+        case Tag::Bool:
+          return store_.make(Kind::BvOfBool, {word.term}, 0, type.width);
+        case Tag::Unset:
+          return poison_term("uninitialised register", term::bv(type.width), 0,
+                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+      }
+  }
+  CHECK(false);
+}
+
+Word CtaExecutor::word_of(const Term& t, const OperandType& type) {
+  switch (type.cls) {
+    case OperandType::Class::Float:
+      return Word::real(t, type.format);
+    case OperandType::Class::Pred:
+      if (const auto b = store_.as_bool(t)) return Word::concrete(*b);
+      return Word::boolean(t);
+    case OperandType::Class::Bits:
+      if (const auto bits = store_.as_bits(t)) return Word::concrete(*bits);
+      if (store_.kind(t) == Kind::Leaf && store_.group(store_.groups(t)[0]).kind == term::Group::Kind::Iota) {
+        const term::Anchor a = store_.anchor(t, 0);
+        return Word::concrete(static_cast<uint64_t>(a.cell) & low_mask(type.width), a.motion);
+      }
+      if (store_.kind(t) == Kind::BitsOfReal) {
+        const auto format = static_cast<term::FloatFormat>(store_.payload(t));
+        if (term::bits_of(format) == type.width) return Word::real(store_.child(t, 0), format);
+      }
+      return Word::symbolic(t);
+  }
+  CHECK(false);
+}
+
+uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard, uint32_t* symbolic) {
+  const Bank& bank = warp.registers[guard.reg];
+  uint32_t taken = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (bank.tag[lane] == Tag::Concrete) {
+      if ((bank.bits[lane] & 1) != guard.negated) taken |= 1u << lane;
+    } else {
+      *symbolic |= 1u << lane;
+    }
+  }
+  return taken;
+}
+
+MotionId CtaExecutor::result_motion(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which) {
+  const OperandType& dst = d.dst_types[which];
+  const auto moving = [&](size_t i) { return src[i].motion != 0; };
+  const auto constant = [&](size_t i) { return value_of(src[i].bits, d.src_types[i].width, d.src_types[i].is_signed); };
+  const auto exact = [&](size_t i) {
+    return !moving(i) || extends_exactly(src[i].bits, src[i].motion, d.src_types[i].width, d.src_types[i].is_signed);
+  };
+  tensor::MotionTable& m = *motions_;
+  if (which == 0 && dst.cls == OperandType::Class::Bits) {
+    switch (d.linear) {
+      case isa::Linear::Copy:
+      case isa::Linear::Truncate:
+        return src[0].motion;
+      case isa::Linear::Add:
+        return m.add(src[0].motion, src[1].motion);
+      case isa::Linear::Sub:
+        return m.sub(src[0].motion, src[1].motion);
+      case isa::Linear::Neg:
+        return m.scale(src[0].motion, -1);
+      case isa::Linear::Mul:
+        if (!moving(1)) return m.scale(src[0].motion, constant(1));
+        if (!moving(0)) return m.scale(src[1].motion, constant(0));
+        break;
+      case isa::Linear::Mad:
+        if (!moving(1)) return m.add(m.scale(src[0].motion, constant(1)), src[2].motion);
+        if (!moving(0)) return m.add(m.scale(src[1].motion, constant(0)), src[2].motion);
+        break;
+      case isa::Linear::MulWide:
+      case isa::Linear::MadWide: {
+        if (!exact(0) || !exact(1)) break;
+        MotionId product;
+        if (!moving(1))
+          product = m.scale(src[0].motion, constant(1));
+        else if (!moving(0))
+          product = m.scale(src[1].motion, constant(0));
+        else
+          break;
+        return d.linear == isa::Linear::MadWide ? m.add(product, src[2].motion) : product;
+      }
+      case isa::Linear::Shl:
+        if (!moving(1) && src[1].bits < dst.width && src[1].bits < 63)
+          return m.scale(src[0].motion, int64_t{1} << src[1].bits);
+        break;
+      case isa::Linear::Extend:
+        if (exact(0)) return src[0].motion;
+        break;
+      case isa::Linear::None:
+        break;
+    }
+  }
+  // No algebra: the instruction is evaluated for every CTA.
+  std::vector<int64_t> values(m.size());
+  uint64_t in[8], result[4];
+  CHECK(sources <= 8 && d.dst_types.size() <= 4);
+  const bool sign = dst.cls == OperandType::Class::Bits && dst.is_signed;
+  const int64_t base = value_of(rep, dst.width, sign);
+  for (size_t c = 0; c < m.size(); ++c) {
+    if (!m.alive(c)) continue;
+    for (size_t i = 0; i < sources; ++i)
+      in[i] = (src[i].bits + (src[i].motion ? static_cast<uint64_t>(m.value(src[i].motion, c)) : 0)) &
+              low_mask(d.src_types[i].width);
+    d.conc(d, in, result);
+    values[c] = value_of(result[which], dst.width, sign) - base;
+  }
+  return m.from_values(std::move(values));
+}
+
+void CtaExecutor::narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which) {
+  tensor::MotionTable& m = *motions_;
+  // Integer comparisons that every CTA answers alike: the difference keeps its side of zero.
+  if (sources >= 2 && d.src_types[0].cls == OperandType::Class::Bits && d.src_types[0].width == d.src_types[1].width &&
+      which == 0 && sources == 2 && d.text->opcode == "setp") {
+    const int width = d.src_types[0].width;
+    const bool sign = d.src_types[0].is_signed;
+    if (extends_exactly(src[0].bits, src[0].motion, width, sign) &&
+        extends_exactly(src[1].bits, src[1].motion, width, sign) && width < 64) {
+      const int64_t gap = value_of(src[0].bits, width, sign) - value_of(src[1].bits, width, sign);
+      const auto range = m.range(m.sub(src[0].motion, src[1].motion));
+      const int64_t low = gap + range.min, high = gap + range.max;
+      bool uniform = false;
+      switch (d.compare) {
+        case isa::Compare::Lt:
+        case isa::Compare::Ge:
+          uniform = high < 0 || low >= 0;
+          break;
+        case isa::Compare::Le:
+        case isa::Compare::Gt:
+          uniform = high <= 0 || low > 0;
+          break;
+        case isa::Compare::Eq:
+        case isa::Compare::Ne:
+          uniform = high < 0 || low > 0 || (low == 0 && high == 0);
+          break;
+        default:
+          break;
+      }
+      if (uniform) return;
+    }
+  }
+  uint64_t in[8], result[4];
+  CHECK(sources <= 8 && d.dst_types.size() <= 4);
+  m.narrow([&](size_t c) {
+    for (size_t i = 0; i < sources; ++i)
+      in[i] = (src[i].bits + (src[i].motion ? static_cast<uint64_t>(m.value(src[i].motion, c)) : 0)) &
+              low_mask(d.src_types[i].width);
+    d.conc(d, in, result);
+    return (result[which] & 1) == (rep & 1);
+  });
+}
+
+void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+  const size_t destinations = d.dst_types.size(), sources = d.src_types.size();
+  const size_t text_destinations = destinations - (d.writes_cc ? 1 : 0);
+  const size_t text_sources = sources - (d.reads_cc ? 1 : 0);
+  CHECK(destinations <= 4 && sources <= 8);
+  const std::vector<ptx::Operand>& operands = d.text->operands;
+
+  // Registers and immediates are read in place; special registers go through a scratch bank.
+  const Bank* banks[8];
+  for (size_t i = 0; i < sources; ++i) {
+    if (i >= text_sources) {
+      banks[i] = &warp.condition_code;
+      continue;
+    }
+    const ptx::Operand& op = operands[text_destinations + i];
+    if (op.kind == ptx::Operand::Kind::Register && !op.negated) {
+      banks[i] = &warp.registers[op.reg];
+      continue;
+    }
+    for (uint32_t m = mask; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      Word w = operand(warp, lane, op, d.src_types[i].width);
+      if (op.negated) w = word_of(store_.make(Kind::Not, {term_of(w, kPred)}), kPred);
+      scratch_[i].set(lane, w);
+    }
+    banks[i] = &scratch_[i];
+  }
+  Bank* results[4];
+  Bank sink;
+  for (size_t i = 0; i < destinations; ++i) {
+    if (i >= text_destinations)
+      results[i] = &warp.condition_code;
+    else
+      results[i] = operands[i].kind == ptx::Operand::Kind::Register ? &warp.registers[operands[i].reg] : &sink;
+  }
+
+  // A selection by a known predicate copies the chosen word as it is.
+  const bool selects = d.text->opcode == "selp";
+  struct Memo {
+    uint64_t bits[4];
+    MotionId motions[4];
+    MotionId result;
+  };
+  std::vector<Memo> memo;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    bool concrete = true, moving = false;
+    for (size_t i = 0; i < sources; ++i) {
+      concrete &= banks[i]->tag[lane] == Tag::Concrete;
+      moving |= banks[i]->motion[lane] != 0;
+    }
+    if (selects && banks[2]->tag[lane] == Tag::Concrete) {
+      results[0]->set(lane, banks[banks[2]->bits[lane] & 1 ? 0 : 1]->get(lane));
+      continue;
+    }
+    uint64_t in[8], out[4];
+    if (concrete && !moving && d.dst_types[0].cls != OperandType::Class::Float) {
+      if (!d.conc) {
+        abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
+        return;
+      }
+      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
+      d.conc(d, in, out);
+      for (size_t i = 0; i < destinations; ++i) results[i]->set_concrete(lane, out[i]);
+      continue;
+    }
+    Word src[8];
+    bool known = d.conc != nullptr;
+    for (size_t i = 0; i < sources; ++i) {
+      src[i] = banks[i]->get(lane);
+      known &= src[i].has_bits();
+    }
+    if (known) {
+      for (size_t i = 0; i < sources; ++i) in[i] = src[i].bits & low_mask(d.src_types[i].width);
+      d.conc(d, in, out);
+    }
+    Term terms[8], made[4];
+    const bool any_float = [&] {
+      for (const OperandType& t : d.dst_types)
+        if (t.cls == OperandType::Class::Float) return true;
+      return false;
+    }();
+    // Words and conditions of constants and indices take their machine value; floats keep the real one beside it.
+    const bool needs_terms = !known || any_float;
+    if (needs_terms) {
+      if (!d.sym) {
+        for (size_t i = 0; i < destinations; ++i)
+          results[i]->set(lane, refused(d, "this instruction is not modelled on data"));
+        continue;
+      }
+      for (size_t i = 0; i < sources; ++i) terms[i] = term_of(src[i], d.src_types[i]);
+      d.sym(store_, d, terms, made);
+    }
+    for (size_t i = 0; i < destinations; ++i) {
+      const OperandType& type = d.dst_types[i];
+      if (!known) {
+        results[i]->set(lane, word_of(made[i], type));
+        continue;
+      }
+      bool moves = false;
+      for (size_t s = 0; s < sources; ++s) moves |= src[s].motion != 0;
+      MotionId motion = 0;
+      if (moves && type.cls == OperandType::Class::Pred) {
+        narrow_predicate(d, src, sources, out[i], i);
+      } else if (moves) {
+        bool found = false;
+        if (sources <= 4 && i == 0)
+          for (const Memo& entry : memo) {
+            bool same = true;
+            for (size_t s = 0; s < sources; ++s)
+              same &= entry.bits[s] == src[s].bits && entry.motions[s] == src[s].motion;
+            if (same) {
+              motion = entry.result;
+              found = true;
+              break;
+            }
+          }
+        if (!found) {
+          motion = result_motion(d, src, sources, out[i], i);
+          if (sources <= 4 && i == 0) {
+            Memo entry{};
+            for (size_t s = 0; s < sources; ++s) {
+              entry.bits[s] = src[s].bits;
+              entry.motions[s] = src[s].motion;
+            }
+            entry.result = motion;
+            memo.push_back(entry);
+          }
+        }
+      }
+      if (type.cls == OperandType::Class::Float) {
+        Word w = Word::real(made[i], type.format);
+        w.shadow = true;
+        w.bits = out[i];
+        w.motion = motion;
+        results[i]->set(lane, w);
+      } else {
+        results[i]->set_concrete(lane, out[i], motion);
+      }
+    }
+  }
+}
+
+void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) {
+  const ptx::Operand& dst = d.text->operands[0];
+  const ptx::Operand& src = d.text->operands[1];
+  const int width = ptx::bits_of(d.type);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (src.kind == ptx::Operand::Kind::Vector) {
+      const int part = width / static_cast<int>(src.elements.size()) / 8;
+      Word joined = operand(warp, lane, src.elements[0], 8 * part);
+      for (size_t i = 1; i < src.elements.size(); ++i)
+        joined = concat(joined, part * static_cast<int>(i), operand(warp, lane, src.elements[i], 8 * part), part);
+      write(warp, lane, dst, joined);
+      continue;
+    }
+    if (dst.kind == ptx::Operand::Kind::Vector) {
+      const int part = width / static_cast<int>(dst.elements.size()) / 8;
+      const Word whole = operand(warp, lane, src, width);
+      for (size_t i = 0; i < dst.elements.size(); ++i)
+        write(warp, lane, dst.elements[i], extract(whole, width / 8, part * static_cast<int>(i), part));
+      continue;
+    }
+    Word w = operand(warp, lane, src, width);
+    if (d.op == isa::Op::Cvta || d.op == isa::Op::Isspacep) {
+      if (w.tag != Tag::Concrete) {
+        write(warp, lane, dst, refused(d, "an address that depends on data"));
+        continue;
+      }
+      Place place = Place::Nowhere;
+      switch (d.space) {
+        case ptx::StateSpace::Shared: place = Place::Shared; break;
+        case ptx::StateSpace::Local: place = Place::Local; break;
+        case ptx::StateSpace::Const: place = Place::Const; break;
+        case ptx::StateSpace::Param: place = Place::Param; break;
+        case ptx::StateSpace::Global: place = Place::Tensor; break;
+        default: break;
+      }
+      if (d.op == isa::Op::Isspacep) {
+        w = Word::concrete(locate_generic(w.bits).place == place);
+      } else if (place != Place::Tensor && place != Place::Nowhere) {
+        // `cvta.space` of a symbol or register; 32-bit forms keep the low bits.
+        w.bits = d.to_space ? w.bits - window(place) : w.bits + window(place);
+        w.bits &= low_mask(width);
+      }
+    }
+    if (w.tag == Tag::Concrete) w.bits &= low_mask(width);
+    write(warp, lane, dst, w);
+  }
+}
+
+Word CtaExecutor::extract(const Word& word, int width, int first, int count) {
+  if (first == 0 && count == width) return word;
+  switch (word.tag) {
+    case Tag::Unset:
+      return word;
+    case Tag::Concrete:
+      return Word::concrete(concretize(word, 8 * width) >> (8 * first) & low_mask(8 * count));
+    default:
+      return word_of(store_.make(Kind::BvExtract, {term_of(word, bits_type(8 * width))}, 8 * first, 8 * count),
+                     bits_type(8 * count));
+  }
+}
+
+Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int high_width) {
+  if (low.tag == Tag::Unset && high.tag == Tag::Unset) return low;
+  if (low.tag == Tag::Concrete && high.tag == Tag::Concrete && low_width + high_width <= 8)
+    return Word::concrete(concretize(low, 8 * low_width) | concretize(high, 8 * high_width) << (8 * low_width));
+  if (low_width + high_width > 8) return Word{};
+  return word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)), term_of(low, bits_type(8 * low_width))}),
+                 bits_type(8 * (low_width + high_width)));
+}
+
+Word CtaExecutor::unwritten(int64_t offset, int width) {
+  PoisonSource source{PoisonSource::Kind::Uninitialized, unwritten_name_, {}, {}};
+  return Word::symbolic(poison_term(unwritten_name_, term::bv(8 * width), offset, std::move(source)));
+}
+
+}  // namespace coequal::exec

@@ -1,0 +1,112 @@
+// A launch to execute, the tensors it works on, and what executing it brings back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/budget.h"
+#include "base/defect.h"
+#include "base/options.h"
+#include "base/statistics.h"
+#include "isa/inst_row.h"
+#include "ptx/cfg.h"
+#include "tensor/piece.h"
+#include "tensor/writer_map.h"
+
+namespace coequal::exec {
+
+using tensor::TensorId;
+
+enum class Access : uint8_t { Read, Write, ReadWrite };
+
+// One kernel argument, matched against the kernel's .param list by the caller.
+struct Argument {
+  enum class Kind : uint8_t { Tensor, Bytes, Scalar } kind = Kind::Bytes;
+  TensorId tensor = 0;               // Tensor
+  int64_t byte_offset = 0;           // Tensor
+  Access access = Access::Read;      // Tensor
+  std::vector<uint8_t> bytes;        // Bytes
+  uint32_t scalar = 0;               // Scalar: index of a free scalar of the store
+  DType dtype = DType::F32;          // Scalar
+};
+
+// A kernel ready to run.
+struct Kernel {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* function = nullptr;
+  isa::DecodedFunction decoded;
+  std::unique_ptr<ptx::Cfg> cfg;
+
+  Kernel(const ptx::Module& m, const ptx::Function& f)
+      : module(&m), function(&f), decoded(isa::decode_function(m, f)), cfg(std::make_unique<ptx::Cfg>(f)) {}
+};
+
+struct Launch {
+  int index = 0;  // among the program's launches
+  const Kernel* kernel = nullptr;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  std::vector<Argument> args;
+};
+
+// One program's tensors before a launch, and the pseudo-groups of its poison.
+struct ProgramState {
+  char name = 'a';
+  const std::vector<tensor::TensorInfo>* tensors = nullptr;
+  std::vector<std::shared_ptr<const tensor::TensorVersion>> versions;
+};
+
+struct Refusal {
+  std::string instruction;
+  SourceSpan span;
+  std::string reason;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+// Why a group of Poison or Refused leaves exists: what the caller reports when one reaches an output.
+struct PoisonSource {
+  // Tainted: what a reported defect (a race, an access out of bounds) left behind.
+  enum class Kind : uint8_t { Uninitialized, InactiveLane, Refused, Tainted } kind = Kind::Uninitialized;
+  std::string what;      // "shared variable 'part'", "register %f3"
+  Refusal refusal;       // Refused
+  Defect defect;         // InactiveLane: what to report when the value reaches an output
+};
+
+// A defect that happens under some inputs only: it is one exactly if the poison in `value` can reach it.
+struct Suspicion {
+  Defect defect;
+  term::Term value;
+  bool race = false;   // what is computed after it may be one interleaving's
+};
+
+struct LaunchResult {
+  std::shared_ptr<tensor::LaunchPieces> pieces;
+  std::vector<Defect> defects;
+  std::vector<Suspicion> suspicions;
+  std::vector<std::string> notes;
+  // Constructs that ended the execution of a class: its cells are undecided.
+  std::vector<Refusal> refusals;
+  int64_t aborted_ctas = 0;          // CTAs of classes that did not finish
+  bool out_of_budget = false;
+  int64_t thread_instructions = 0;
+  int64_t classes = 0;
+};
+
+// Everything that outlives one launch of one program.
+struct Session {
+  term::TermStore& store;
+  const Options& options;
+  const Budget& budget;
+  Statistics& statistics;
+  // By group: why its leaves are poison.
+  absl::flat_hash_map<term::GroupId, PoisonSource> poison;
+};
+
+// Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only; the caller makes the
+// next versions from the pieces.
+LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch);
+
+}  // namespace coequal::exec

@@ -1,0 +1,177 @@
+// The machine of one launch: CTAs, warps and lanes, what they share and how they are scheduled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replay/code.h"
+#include "replay/interpreter.h"
+
+namespace coequal::replay {
+
+inline constexpr uint32_t kWarpSize = 32;
+inline constexpr uint32_t kNoPc = ~0u;
+
+// What all CTAs of a launch share.
+struct LaunchState {
+  const ptx::Module& module;
+  const Image& image;
+  Memory& memory;
+  const LaunchConfig& config;
+  const RunOptions& options;
+  const Budget& budget;
+  uint64_t random = 1;
+  uint64_t steps = 0;       // thread-instructions
+  uint64_t next_check = 0;  // of the budget
+  uint32_t max_registers = 0;
+  std::optional<Fault> fault = {};
+
+  uint64_t next_random();
+};
+
+// A copy that waits for its completion.
+struct PendingCopy {
+  uint8_t* to;
+  const uint8_t* from;
+  uint32_t bytes, size;  // copied, and zeros up to `size`
+};
+
+class Cta;
+
+// Lanes that stand at one instruction run together (structure of arrays); the group with the least
+// program counter goes first, so that diverged lanes meet again.
+class Warp {
+ public:
+  Warp(LaunchState& launch, Cta& cta, uint32_t index, uint32_t lanes);
+
+  enum class Status : uint8_t { Blocked, Finished, Paused, Fault };
+  // At most about `limit` instructions.
+  Status run(uint64_t limit);
+
+  bool finished() const { return living_ == 0; }
+  bool runnable() const { return running_ != 0; }
+  uint32_t living() const { return living_; }
+  uint32_t index() const { return index_; }
+
+  // Barriers: lanes that wait go on; the result of a reduction goes to those that asked for one.
+  void release(uint32_t lanes, uint32_t popc, bool all, bool any);
+  // Where a waiting lane stands, for messages.
+  Fault waiting_fault(const std::string& what) const;
+  uint32_t waiting_lanes() const { return living_ & ~running_; }
+
+ private:
+  enum class State : uint8_t { Running, Barrier, Collective, Exited };
+  struct Frame {
+    uint32_t function;
+    uint32_t return_pc;
+    uint64_t base;
+  };
+  struct LaneCopies {
+    std::vector<std::vector<PendingCopy>> groups;
+    std::vector<PendingCopy> open;
+  };
+
+  bool select();
+  void store_pcs();
+  void set_state(uint32_t lane, State state);
+
+  uint64_t read(const Source& source, uint32_t lane) const;
+  void write(const Destination& destination, uint32_t lane, uint64_t value);
+  uint64_t special(SpecialRegister special, uint32_t lane) const;
+  const Source& source(const Code& code, uint32_t i) const;
+  const Destination& destination(const Code& code, uint32_t i) const;
+
+  bool fail(FaultKind kind, uint32_t lane, std::string message);
+  uint64_t full_address(const Code& code, uint32_t which, uint32_t lane) const;
+  // The bytes, or null after a fault.
+  uint8_t* locate(uint32_t lane, uint64_t address, uint64_t size, bool is_write);
+
+  // Each returns whether the group goes straight on.
+  bool step(const Code& code, uint32_t active);
+  void pure(const Code& code, uint32_t active);
+  bool load(const Code& code, uint32_t active);
+  bool store(const Code& code, uint32_t active);
+  bool atomic(const Code& code, uint32_t active);
+  bool copy_async(const Code& code, uint32_t active);
+  void complete_copies(uint32_t lane, size_t keep);
+  bool branch(const Code& code, uint32_t active);
+  bool branch_indexed(const Code& code, uint32_t active);
+  bool call(uint32_t active);
+  bool call_one(const CallSite& site, uint32_t lane);
+  bool leave(uint32_t active);
+  void exit_lanes(uint32_t lanes);
+  bool barrier(const Code& code, uint32_t active);
+  bool collective(const Code& code, uint32_t active);
+  bool meet(const Code& code, uint32_t mask, uint32_t arriving);
+  bool execute_collective(const Code& code, uint32_t lanes, uint32_t mask);
+  void shuffle(const Code& code, uint32_t lanes);
+  bool load_matrix(const Code& code, uint32_t lanes);
+  bool store_matrix(const Code& code, uint32_t lanes);
+  void move_matrix(const Code& code);
+  bool multiply_matrices(const Code& code, uint32_t lanes);
+
+  LaunchState& launch_;
+  Cta& cta_;
+  uint32_t index_;
+  uint32_t living_ = 0, running_ = 0;  // lane masks; running: neither exited nor waiting
+
+  // The group that runs now; its lanes' pc_ is stale until store_pcs.
+  uint32_t group_ = 0, group_pc_ = 0, group_depth_ = 0;
+  uint32_t merge_pc_ = kNoPc;  // where other lanes of the same function wait
+  bool alone_ = false;         // no other lane is runnable
+  const FunctionCode* function_ = nullptr;
+  uint64_t* registers_ = nullptr;
+  uint64_t selections_ = 0;
+
+  std::array<uint32_t, kWarpSize> pc_{}, depth_{}, member_mask_{}, collective_pc_{};
+  std::array<State, kWarpSize> state_{};
+  std::array<std::vector<Frame>, kWarpSize> frames_;
+  std::array<std::vector<uint8_t>, kWarpSize> local_;
+  std::array<LaneCopies, kWarpSize> copies_;
+  std::array<Dim3, kWarpSize> tid_;
+  std::vector<std::unique_ptr<uint64_t[]>> levels_;  // registers by call depth: index * 32 + lane
+  Memory::Allocation* recent_ = nullptr;             // the last one found
+};
+
+class Cta {
+ public:
+  Cta(LaunchState& launch, uint64_t number);
+
+  enum class Status : uint8_t { Finished, Paused, Fault };
+  Status run(uint64_t limit);
+
+  const Dim3& ctaid() const { return ctaid_; }
+  std::vector<uint8_t>& shared() { return shared_; }
+  uint32_t warp_count() const { return static_cast<uint32_t>(warps_.size()); }
+
+  // A lane arrives; `waits` unless it is bar.arrive. `count` 0 stands for all threads of the CTA.
+  void arrive(uint32_t barrier, uint32_t count, uint32_t warp, uint32_t lane, bool waits,
+              bool predicate);
+  // Opens whatever an arrival or an exit has completed.
+  void open_barriers();
+
+ private:
+  struct Barrier {
+    bool active = false;
+    uint32_t count = 0;
+    uint32_t arrivals = 0;
+    std::vector<uint32_t> arrived, waiting;  // lanes by warp
+    uint32_t popc = 0;
+    bool all = true, any = false;
+  };
+  bool complete(const Barrier& barrier) const;
+  void deadlock();
+
+  LaunchState& launch_;
+  Dim3 ctaid_;
+  std::vector<uint8_t> shared_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::array<Barrier, 16> barriers_;
+  size_t next_warp_ = 0;
+};
+
+}  // namespace coequal::replay
