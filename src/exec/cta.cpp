@@ -67,7 +67,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
     } else if (v.space == StateSpace::Local) {
       symbols_[&v] = {Place::Local, static_cast<uint32_t>(local_variables_.size())};
       local_variables_.push_back(&v);
-    } else if (v.space == StateSpace::Const) {
+    } else if (v.space == StateSpace::Const || (v.space == StateSpace::Global && !v.initial.empty())) {
+      // Initialised data of module scope; a store to it is refused.
       symbols_[&v] = {Place::Const, static_cast<uint32_t>(const_variables_.size())};
       const_variables_.push_back(&v);
     }

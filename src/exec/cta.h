@@ -171,6 +171,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // What a reported defect leaves behind: the cells that depend on it are undecided because of it.
   Word tainted_word(int width);
   Term poison_term(const std::string& what, term::Type type, int64_t cell, PoisonSource source);
+  // The refusal that some refused leaf below the term stands for, if there is one.
+  const Refusal* refusal_below(const Term& t) const;
   // Lanes of `mask` for which the guard holds; data guards come back in `symbolic`.
   uint32_t guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard, uint32_t* symbolic);
 

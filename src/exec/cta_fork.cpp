@@ -56,6 +56,10 @@ void CtaExecutor::report_under(const Term& guard, Defect defect, bool race) {
 
 bool CtaExecutor::branch_on_poison(const Term& condition, int lane, uint32_t thread, uint32_t pc) {
   if (!store_.has_poison(condition)) return false;
+  if (const Refusal* why = refusal_below(condition)) {
+    abort(pc, "a branch depends on '" + why->instruction + "': " + why->reason);
+    return true;
+  }
   Defect defect;
   defect.kind = DefectKind::UninitializedRead;
   defect.program = state_.name;
@@ -111,7 +115,7 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
     Term c = term_of(operand(warp, lane, predicate, 1), kPred);
     if (predicate.negated) c = store_.make(Kind::Not, {c});
     condition[static_cast<size_t>(lane)] = c;
-    if (branch_on_poison(c, lane, thread, pc) && store_.kind(store_.child(c, 0)) == Kind::Poison) {
+    if (branch_on_poison(c, lane, thread, pc) && (out_.aborted || store_.kind(store_.child(c, 0)) == Kind::Poison)) {
       out_.aborted = true;
       return Step::Aborted;
     }

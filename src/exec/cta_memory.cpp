@@ -59,6 +59,10 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
     if (w.tag == Tag::Unset || (w.tag >= Tag::Real && store_.has_poison(w.term))) {
       const Term value = term_of(w, bits_type(64));
+      if (const Refusal* why = refusal_below(value)) {
+        abort(pc, "the address depends on '" + why->instruction + "': " + why->reason);
+        return {};
+      }
       Defect defect;
       defect.kind = DefectKind::UninitializedRead;
       defect.program = state_.name;
@@ -76,7 +80,7 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
   } else if (!op.text.empty()) {
     const auto symbol = symbol_address(op);
     if (!symbol) {
-      abort(pc, "'" + op.text + "': variables of module scope in global memory are not modelled");
+      abort(pc, "'" + op.text + "': variables of module scope without initial values are not modelled");
       return {};
     }
     base = *symbol;

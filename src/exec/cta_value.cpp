@@ -53,7 +53,25 @@ std::optional<uint64_t> CtaExecutor::symbol_address(const ptx::Operand& op) {
   }
   const auto it = symbols_.find(variable);
   if (it == symbols_.end()) return std::nullopt;
-  return variable_base(it->second.second);
+  // Known data of module scope in global memory: its addresses are generic ones.
+  const uint64_t generic = variable->space == ptx::StateSpace::Global ? window(Place::Const) : 0;
+  return variable_base(it->second.second) + generic;
+}
+
+const Refusal* CtaExecutor::refusal_below(const Term& t) const {
+  std::vector<Term> stack{t};
+  absl::flat_hash_set<Term> seen;
+  while (!stack.empty()) {
+    const Term x = stack.back();
+    stack.pop_back();
+    if (!store_.has_poison(x) || !seen.insert(x).second) continue;
+    if (store_.kind(x) == Kind::Poison) {
+      const auto it = session_.poison.find(store_.groups(x)[0]);
+      if (it != session_.poison.end() && it->second.kind == PoisonSource::Kind::Refused) return &it->second.refusal;
+    }
+    for (int i = 0; i < store_.arity(x); ++i) stack.push_back(store_.child(x, i));
+  }
+  return nullptr;
 }
 
 Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
@@ -112,7 +130,7 @@ Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, in
       if (const auto base = symbol_address(op)) return Word::concrete(*base + static_cast<uint64_t>(op.offset));
       return Word::symbolic(
           poison_term("symbol '" + op.text + "'", term::bv(64), 0,
-                      {PoisonSource::Kind::Refused, "", {op.text, {}, "variables of module scope in global memory are not modelled"}, {}}));
+                      {PoisonSource::Kind::Refused, "", {op.text, {}, "variables of module scope without initial values are not modelled"}, {}}));
     default:
       return Word{};
   }

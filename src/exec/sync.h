@@ -1,12 +1,12 @@
 // What is ordered inside one CTA, and which accesses to one place are not.
 //
-// Happens-before is kept as an epoch for whole-CTA barriers (all living threads pass one together) and, inside a
-// warp, a vector clock per lane for warp barriers. Shuffles and votes order nothing. (PTX ISA, memory consistency model.)
+// Happens-before is kept as an epoch for whole-CTA barriers (all living threads pass one together) and, inside an
+// epoch, a vector clock per thread for warp barriers and named barriers of part of the CTA. Shuffles and votes order
+// nothing. (PTX ISA, memory consistency model.)
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -21,17 +21,30 @@ class HappensBefore {
   explicit HappensBefore(uint32_t threads);
 
   uint32_t epoch() const { return epoch_; }
-  uint32_t clock(uint32_t thread) const { return clocks_[thread][thread % kWarpSize]; }
-  // Whether what `lane` of `thread`'s own warp did up to its clock `clock` is ordered before what `thread` does now.
-  bool sees(uint32_t thread, uint32_t lane, uint32_t clock) const {
-    return clock <= clocks_[thread][lane];
+  uint32_t clock(uint32_t thread) const { return clocks_[thread][slot(thread)]; }
+  // Whether anything inside this epoch orders threads of different warps.
+  bool crosses_warps() const { return wide_; }
+  // Whether what `other` did in this epoch up to its clock `clock` is ordered before what `thread` does now.
+  bool sees(uint32_t thread, uint32_t other, uint32_t clock) const {
+    if (!wide_ && thread / kWarpSize != other / kWarpSize) return false;
+    return clock <= clocks_[thread][slot(other)];
   }
   void cta_barrier() { ++epoch_; }
   void warp_barrier(uint32_t warp, uint32_t mask);
 
+  // What threads that arrived at a named barrier had done: one entry a thread, empty before the first arrival.
+  using Clock = std::vector<uint32_t>;
+  void arrive(std::span<const uint32_t> threads, Clock& barrier);
+  // The threads go on when the barrier opens: all that arrived is ordered before what they do from here on.
+  void depart(std::span<const uint32_t> threads, const Clock& barrier);
+
  private:
+  size_t slot(uint32_t thread) const { return wide_ ? thread : thread % kWarpSize; }
+  void widen();
+
   uint32_t epoch_ = 0;
-  std::vector<std::array<uint32_t, kWarpSize>> clocks_;
+  bool wide_ = false;          // clocks have an entry for every thread of the CTA, not of the warp alone
+  std::vector<Clock> clocks_;  // by thread
 };
 
 enum class Role : uint8_t { Read, Write, Atomic };
@@ -41,11 +54,16 @@ struct AccessEvent {
   uint32_t instruction = 0;
   Role role = Role::Read;
   uint8_t atomic_op = 0;  // Atomic: operations of one kind commute
-  Term guard;             // the condition on data under which it happens; invalid: always
+  Term guard{};           // the condition on data under which it happens; invalid: always
+  Word value{};           // Write: what is stored
+  int64_t at = 0;         // Write: where the stored value begins
 };
 
 // The accesses to one place (a byte, or four that are always accessed together) that later ones may conflict with.
-// A read that happens before a later read is dropped (ordering is transitive); so is everything before an ordered write.
+// Whatever an earlier epoch did is ordered before all that comes. Inside an epoch an access is dropped when a later one that
+// it is ordered before stands for it: a read for a read, an atomic for one of its kind, a write for a write. (A write does not
+// stand for a read: another write of the same value does not conflict with the write but does with the read. A write that is
+// ordered before another leaves no trace, so a third that agrees with the other need not agree with it.)
 // Accesses under a guard on data may not happen: they drop nothing, and their conflicts depend on both guards.
 class AccessHistory {
  public:
@@ -53,12 +71,14 @@ class AccessHistory {
     AccessEvent earlier;
     bool mixed_atomics = false;  // two unordered atomics of different kinds
   };
-  using Conflicts = absl::InlinedVector<Conflict, 1>;
+  struct Finding {
+    // Of the conflicts that always happen at most one, the root one; of those under guards all.
+    absl::InlinedVector<Conflict, 1> conflicts;
+    bool same_writes = false;  // an unordered write of one instruction stored the same value: no conflict
+  };
 
-  // Checks `now` against the history and records it. Of the conflicts that always happen at most one is returned, the root
-  // one; of those under guards all.
-  // `same_value`: a write that stores the bits that the place already holds; other writes of the kind do not conflict.
-  Conflicts access(const AccessEvent& now, bool same_value, const HappensBefore& order);
+  // Checks `now` against the history and records it.
+  Finding access(const AccessEvent& now, const HappensBefore& order);
 
  private:
   // Lanes of one warp that made the same access at the same clock.
@@ -66,20 +86,20 @@ class AccessHistory {
     uint32_t warp, mask, clock, epoch, instruction;
     Role role;
     uint8_t atomic_op;
-    bool same_value;
     Term guard;
+    Word value;
+    int64_t at;
   };
   // The first lane of `group` that is not ordered before `thread`, or -1.
   static int unordered_lane(const Group& group, uint32_t thread, const HappensBefore& order);
 
-  absl::InlinedVector<Group, 2> groups_;
+  absl::InlinedVector<Group, 1> groups_;
 };
 
 // Histories of a memory, by byte offset.
 class RaceShadow {
  public:
-  AccessHistory::Conflicts access(int64_t offset, int width, const AccessEvent& now, bool same_value,
-                                  const HappensBefore& order);
+  AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now, const HappensBefore& order);
 
  private:
   struct Granule {
