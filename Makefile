@@ -1,5 +1,5 @@
 # The commands of the README. Each installs what it needs.
-.PHONY: setup build demo test asan bench bench-baselines format docs clean
+.PHONY: setup build demo test asan bench bench-baselines selfcheck campaign-slice format docs clean
 
 # Where coequal finds the CUDA compiler if there is no toolkit.
 export VIRTUAL_ENV := $(CURDIR)/.venv
@@ -25,6 +25,14 @@ bench: setup
 
 bench-baselines: setup
 	@bench/run --baselines
+
+# Random programs and mutants of our own kernels, checked and run on numbers (tests/selfcheck).
+selfcheck: build
+	@.venv/bin/python tests/selfcheck/fuzz.py --programs 2000
+	@.venv/bin/python tests/selfcheck/campaign.py --coequal build/release/coequal --count 5000
+
+campaign-slice: build
+	@.venv/bin/python tests/selfcheck/campaign.py --coequal build/release/coequal --count 500
 
 format: setup
 	@scripts/format

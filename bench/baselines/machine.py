@@ -100,7 +100,8 @@ class Executor:
             elif name in ("mov", "cvta"):
                 registers[o[0]] = read(o[1])
             elif name == "cvt":
-                registers[o[0]] = signed(read(o[1]), int(rest[1][1:])) if rest[1][0] == "s" else read(o[1]) & ((1 << bits) - 1)
+                value = read(o[1])
+                registers[o[0]] = signed(value, int(rest[1][1:])) if rest[1][0] == "s" else value & ((1 << bits) - 1)
             elif rest[-1].startswith("f"):
                 registers[o[0]] = self.real(name, [read(v) for v in o[1:]])
             else:

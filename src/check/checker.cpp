@@ -8,6 +8,7 @@
 #include <set>
 
 #include "check/lower.h"
+#include "check/replay_findings.h"
 #include "check/run.h"
 #include "decide/cells.h"
 #include "decide/decider.h"
@@ -27,7 +28,6 @@ struct Executed {
   exec::ProgramState state;
   bool complete = true;                          // every launch ran to the end of every CTA
   std::set<TensorId> written;                    // by any launch
-  std::vector<std::shared_ptr<const tensor::LaunchPieces>> launches;
 };
 
 class Check {
@@ -36,6 +36,9 @@ class Check {
       : instance_(instance), options_(options), interrupted_(interrupted), result_(blank_result(instance)) {}
 
   InstanceResult run() {
+    for (const instance::Equation& equation : instance_.equations)
+      result_.refusals.push_back({"", equation.span, "equations of an instance are not applied", 0, 0, ""});
+    if (!instance_.equations.empty()) return finish();
     const Budget compile_budget(3600, interrupted_);
     inputs_ = lower_inputs(instance_, store_);
     std::vector<exec::Launch> launches_a, launches_b;
@@ -55,7 +58,9 @@ class Check {
     unwritten('a', instance_.program_a, a);
     if (instance_.program_b) unwritten('b', *instance_.program_b, b);
     decide_outputs(*decider_, a, instance_.program_b ? b : a);
-    return finish();
+    InstanceResult result = finish();
+    replay_findings(instance_, kernels_, options_, budget_, result);
+    return result;
   }
 
  private:
@@ -77,41 +82,56 @@ class Check {
     Executed out;
     out.state = initial_state(name, inputs_, *session_);
     for (const exec::Launch& launch : launches) {
-      exec::LaunchResult launched;
-      {
-        StageTimer timer(result_.statistics, "execute");
-        launched = exec::run_launch(*session_, out.state, launch);
+      try {
+        step(name, launch, out);
+      } catch (const term::TooManyGroups& e) {
+        too_large(name, launch, e.what(), out);
+      } catch (const tensor::TooManyWrites& e) {
+        too_large(name, launch, e.what(), out);
       }
-      result_.statistics.count("thread_instructions", launched.thread_instructions);
-      result_.statistics.count("cta_classes", launched.classes);
-      add_defects(std::move(launched.defects));
-      add_notes(launched.notes);
-      for (const exec::Refusal& r : launched.refusals) add_refusal(name, r, 0);
-      settle_suspicions(std::move(launched.suspicions));
-      if (launched.aborted_ctas > 0) {
-        out.complete = false;
-        if (launched.out_of_budget) undecided("the budget ended during execution", {}, 0);
-      }
-      StageTimer timer(result_.statistics, "facts");
-      // A conflict under a condition on data is none if no input makes the condition hold.
-      const auto refute = [&](const Defect& defect, const term::Term& guard) {
-        return settle({defect, guarded_value(guard), true}) == decide::PoisonAnswer::Kind::Never;
-      };
-      program::GridFacts facts = program::apply_launch(*session_, out.state, launched.pieces, refute);
-      add_defects(std::move(facts.defects));
-      add_notes(facts.notes);
-      for (const exec::Refusal& r : facts.refusals) add_refusal(name, r, 0);
-      if (!facts.complete) {
-        out.complete = false;
-        undecided("the budget ended before all conflicts between CTAs were looked for", {}, 0);
-      }
-      for (const tensor::ClassPieces& cls : launched.pieces->classes)
-        for (const tensor::TensorPiece& piece : cls.tensors) out.written.insert(piece.tensor);
-      out.launches.push_back(launched.pieces);
       // What comes after an unfinished launch would read contents that are not known.
       if (!out.complete) break;
     }
     return out;
+  }
+
+  void too_large(char name, const exec::Launch& launch, const std::string& what, Executed& out) {
+    add_refusal(name, {launch.kernel->function->name, {}, what}, 0);
+    out.complete = false;
+  }
+
+  // One launch: executed, its facts found, the tensors' next versions made.
+  void step(char name, const exec::Launch& launch, Executed& out) {
+    exec::LaunchResult launched;
+    {
+      StageTimer timer(result_.statistics, "execute");
+      launched = exec::run_launch(*session_, out.state, launch);
+    }
+    result_.statistics.count("thread_instructions", launched.thread_instructions);
+    result_.statistics.count("cta_classes", launched.classes);
+    add_defects(std::move(launched.defects));
+    add_notes(launched.notes);
+    for (const exec::Refusal& r : launched.refusals) add_refusal(name, r, 0);
+    settle_suspicions(std::move(launched.suspicions));
+    if (launched.aborted_ctas > 0) {
+      out.complete = false;
+      if (launched.out_of_budget) undecided("the budget ended during execution", {}, 0);
+    }
+    StageTimer timer(result_.statistics, "facts");
+    // A conflict under a condition on data is none if no input makes the condition hold.
+    const auto refute = [&](const Defect& defect, const term::Term& guard) {
+      return settle({defect, guarded_value(guard), true}) == decide::PoisonAnswer::Kind::Never;
+    };
+    program::GridFacts facts = program::apply_launch(*session_, out.state, launched.pieces, refute);
+    add_defects(std::move(facts.defects));
+    add_notes(facts.notes);
+    for (const exec::Refusal& r : facts.refusals) add_refusal(name, r, 0);
+    if (!facts.complete) {
+      out.complete = false;
+      undecided("the budget ended before all conflicts between CTAs were looked for", {}, 0);
+    }
+    for (const tensor::ClassPieces& cls : launched.pieces->classes)
+      for (const tensor::TensorPiece& piece : cls.tensors) out.written.insert(piece.tensor);
   }
 
   void note_vacuous(char name, const instance::Program& program, const Executed& executed) {
@@ -154,6 +174,7 @@ class Check {
     raced_on_data_ |= s.race;
     if (answer.kind == decide::PoisonAnswer::Kind::Reached) {
       s.defect.inputs = input_texts(answer.assignment, {});
+      if (s.defect.kind == DefectKind::UninitializedRead && answer.cell) name_read(s.defect, answer.cell->first, answer.cell->second);
       add_defects({std::move(s.defect)});
     } else {
       const SourceSpan span = s.defect.accesses.empty() ? SourceSpan{} : s.defect.accesses.back().span;
@@ -193,22 +214,34 @@ class Check {
         undecided("accesses may race on some inputs", {}, pair.elements(), output);
         continue;
       }
-      decide::Classification classes = decide::classify(pair, store_, budget_, left);
-      result_.statistics.count("cell_classes", static_cast<int64_t>(classes.classes.size()));
-      if (left >= 0) left = std::max<int64_t>(0, left - classes.elements);
-      const int64_t missing = pair.elements() - classes.elements;
-      if (missing > 0) {
-        result_.cells.undecided += missing;
-        undecided(classes.complete ? "not asked for" : "the budget ended first", {}, missing, output);
+      try {
+        decide_output(decider, output, id_a, id_b, pair, left);
+      } catch (const term::TooManyGroups& e) {
+        const int64_t open = result_.cells.total - result_.cells.proved() - result_.cells.refuted - result_.cells.undecided;
+        result_.cells.undecided += open;
+        undecided(e.what(), {}, open, output);
       }
-      for (const decide::CellClass& cls : classes.classes) {
-        if (budget_.spent()) {
-          result_.cells.undecided += cls.count;
-          undecided(budget_.interrupted() ? "interrupted" : "the budget ended first", {}, cls.count, cell_name(output, pair, cls.first_element));
-          continue;
-        }
-        decide_class(decider, output, id_a, id_b, pair, cls, /*absolute=*/false);
+    }
+  }
+
+  void decide_output(decide::Decider& decider, const std::string& output, TensorId id_a, TensorId id_b,
+                     const decide::OutputPair& pair, int64_t& left) {
+    decide::Classification classes = decide::classify(pair, store_, budget_, left);
+    result_.statistics.count("cell_classes", static_cast<int64_t>(classes.classes.size()));
+    if (left >= 0) left = std::max<int64_t>(0, left - classes.elements);
+    const int64_t missing = pair.elements() - classes.elements;
+    if (missing > 0) {
+      result_.cells.undecided += missing;
+      undecided(classes.complete ? "not asked for" : "the budget ended first", {}, missing, output);
+    }
+    for (const decide::CellClass& cls : classes.classes) {
+      if (budget_.spent()) {
+        result_.cells.undecided += cls.count;
+        undecided(budget_.interrupted() ? "interrupted" : "the budget ended first", {}, cls.count,
+                  cell_name(output, pair, cls.first_element));
+        continue;
       }
+      decide_class(decider, output, id_a, id_b, pair, cls, /*absolute=*/false);
     }
   }
 
@@ -377,6 +410,7 @@ class Check {
         access.kind = coequal::Access::Kind::Write;
         place_access(access, version, cls.first_element, output, pair);
         defect.accesses = {access};
+        name_read(defect, group, cell);
         defect.inputs = input_texts(answer.assignment, cls);
         defect.count = cls.count;
         add_defects({std::move(defect)});
@@ -389,6 +423,14 @@ class Check {
 
   bool allowed_unwritten(const std::string& output) const {
     return std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) != instance_.unwritten.end();
+  }
+
+  // Puts the load of an uninitialised cell before the access that it reaches.
+  void name_read(Defect& defect, term::GroupId group, int64_t cell) const {
+    const exec::PoisonSource* source = poison_source(group);
+    if (!source || source->reads.empty()) return;
+    const auto it = source->reads.find(cell);
+    defect.accesses.insert(defect.accesses.begin(), it != source->reads.end() ? it->second : source->reads.begin()->second);
   }
 
   const exec::PoisonSource* poison_source(term::GroupId group) const {

@@ -17,6 +17,7 @@
 #include "base/diagnostic.h"
 #include "base/options.h"
 #include "check/run.h"
+#include "cli/run_command.h"
 #include "instance/toml.h"
 #include "instance/validate.h"
 #include "isa/inst_row.h"
@@ -317,6 +318,9 @@ int run(int argc, char** argv) {
   Request request;
   CLI::App* check = app.add_subcommand("check", "Check instances");
   declare_check(*check, request);
+  RunRequest run_request;
+  CLI::App* run_one = app.add_subcommand("run", "Run one program of an instance on numbers");
+  declare_run(*run_one, run_request);
   CLI::App* list = app.add_subcommand("list", "Print a table of what is supported");
   std::string table;
   std::vector<std::string> names;
@@ -335,6 +339,7 @@ int run(int argc, char** argv) {
     tables().at(table)();
     return 0;
   }
+  if (run_one->parsed()) return run_program(run_request);
   return run_check(*check, request);
 }
 

@@ -11,6 +11,7 @@
 #include "decide/canonical/build.h"
 #include "decide/canonical/resolve.h"
 #include "decide/decider.h"
+#include "decide/snap.h"
 #include "term/definedness.h"
 
 namespace coequal::decide {
@@ -23,7 +24,8 @@ struct Context {
         definedness(term_store),
         algebra(term_store),
         builder(algebra, term_store, [this](const term::Term& t) { return definedness.defined(t); }),
-        resolver(algebra, check_options.seed, check_statistics) {}
+        resolver(algebra, check_options.seed, check_statistics),
+        snap(term_store) {}
 
   term::TermStore& store;
   const Options& options;
@@ -32,6 +34,7 @@ struct Context {
   Algebra algebra;
   Builder builder;
   Resolver resolver;
+  Snapper snap;
 
   // Conditions for which an input was found, or none (domain.cpp).
   struct Domain {
@@ -45,10 +48,15 @@ struct Context {
 // One question: a and b, whose anchors carry no motion.
 struct Question {
   term::Term a, b;
+  // The programs' own constants, if those of a and b were snapped: a witness must hold for them too.
+  term::Term written_a, written_b;
   term::TypeClass type = term::TypeClass::Real;
   // Canonical values of real terms; empty if the budget did not suffice.
   std::optional<Value> value_a, value_b;
-  CondId defined_a = kTrue, defined_b = kTrue;  // canonical conditions under which the sides are defined
+  std::optional<CondId> same;  // of words and conditions: that the sides are equal
+  // Canonical conditions under which the sides are defined, once they were asked for (find_domains).
+  bool domains_known = false;
+  CondId defined_a = kTrue, defined_b = kTrue;
   Resolver::Verdict canonical = Resolver::Verdict::Unknown;
 };
 
@@ -79,8 +87,11 @@ inline Answer proved(const char* procedure) {
   return answer;
 }
 
+// Fills in the question's domains; false if the budget ends first.
+bool find_domains(Context& context, Question& question, const Budget& budget);
+
 // Adds the inputs that definedness excludes to a proof; turns it into undecided if no finite input at which both sides are
 // defined is found, or if one side's exclusion matters and may not be assumed away.
-void settle_domain(Context& context, const Question& question, Answer& answer, const Budget& budget);
+void settle_domain(Context& context, Question& question, Answer& answer, const Budget& budget);
 
 }  // namespace coequal::decide

@@ -28,6 +28,7 @@ Term without_motion(const term::TermStore& store, const Term& t) {
 std::string residual_of(const Context& context, const Question& q) {
   if (q.value_a && q.value_b)
     return context.algebra.to_string(*q.value_a, 160) + "  against  " + context.algebra.to_string(*q.value_b, 160);
+  if (q.same) return context.algebra.to_string_condition(*q.same, 320);
   term::PrintOptions options;
   options.max_nodes = 30;
   return term::print(context.store, q.a, options) + "  against  " + term::print(context.store, q.b, options);
@@ -51,21 +52,43 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
     answer.reason = reached.kind == PoisonAnswer::Kind::Reached ? "poison" : "poison may reach the value";
     return answer;
   }
-  for (const ProcedureRow& row : pipeline()) {
+  q.written_a = q.a;
+  q.written_b = q.b;
+  std::map<std::string, std::string> ledger;
+  bool snapped = false;
+  for (size_t i = 0; i < pipeline().size(); ++i) {
+    const ProcedureRow& row = pipeline()[i];
     if (!row.by_default) continue;
     if (budget.spent()) break;
     const StageTimer timer(context.statistics, std::string("decide.") + row.name);
     context.statistics.count(std::string("decide.") + row.name + ".asked");
     auto found = row.procedure(context, q, budget.slice(row.seconds));
-    if (!found) continue;
-    found->procedure = row.name;
-    settle_domain(context, q, *found, budget);
-    if (found->outcome != Outcome::Undecided) {
-      if (found->procedure.empty()) found->procedure = row.name;
-      context.statistics.count(std::string("decide.") + found->procedure + ".answered");
-    } else {
-      found->residual = residual_of(context, q);
+    if (!found) {
+      // Equal as written needs no snapping; whatever comes later is asked about the values that constants stand for.
+      if (row.procedure == decide_canonical && !snapped && context.options.assumes("constant-snap")) {
+        snapped = true;
+        const Term a2 = context.snap(q.a, ledger), b2 = context.snap(q.b, ledger);
+        if (!(a2 == q.a) || !(b2 == q.b)) {
+          Question again;
+          again.a = a2, again.b = b2;
+          again.written_a = q.a, again.written_b = q.b;
+          again.type = q.type;
+          q = std::move(again);
+          if (const auto same = decide_identical(context, q, budget)) found = same;
+          else --i;  // once more, with these constants
+        }
+      }
+      if (!found) continue;
     }
+    if (found->procedure.empty()) found->procedure = row.name;
+    settle_domain(context, q, *found, budget);
+    if (found->outcome == Outcome::Proved)
+      for (const auto& [constant, meaning] : ledger)
+        found->assumptions.push_back({"constant-snap", constant + " is read as " + meaning});
+    if (found->outcome != Outcome::Undecided)
+      context.statistics.count(std::string("decide.") + found->procedure + ".answered");
+    else
+      found->residual = residual_of(context, q);
     return *found;
   }
   answer.reason = budget.spent() ? "budget" : "no procedure answered";

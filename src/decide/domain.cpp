@@ -21,13 +21,34 @@ std::vector<CondId> conjuncts(const Algebra& algebra, CondId c) {
   return {c};
 }
 
-constexpr size_t kMostExclusions = 6;
+constexpr size_t kMostExclusions = 6, kMostSamples = 3;
 
 }  // namespace
 
-void settle_domain(Context& context, const Question& question, Answer& answer, const Budget& budget) {
+bool find_domains(Context& context, Question& q, const Budget& budget) {
+  if (q.domains_known) return true;
+  for (const bool first : {true, false}) {
+    const auto c = context.builder.condition(context.definedness.defined(first ? q.a : q.b), budget);
+    if (!c) return false;
+    CondId resolved = *c;
+    if (resolved > kFalse) {
+      const auto r = context.resolver.resolve_condition(resolved, budget);
+      if (!r) return false;
+      resolved = *r;
+    }
+    (first ? q.defined_a : q.defined_b) = resolved;
+  }
+  return q.domains_known = true;
+}
+
+void settle_domain(Context& context, Question& question, Answer& answer, const Budget& budget) {
   if (answer.outcome != Outcome::Proved) return;
   Algebra& algebra = context.algebra;
+  if (!find_domains(context, question, budget)) {
+    answer = Answer{};
+    answer.reason = "budget";
+    return;
+  }
   const CondId a = question.defined_a, b = question.defined_b;
   auto undecided = [&](std::string reason) {
     answer = Answer{};
@@ -62,7 +83,7 @@ void settle_domain(Context& context, const Question& question, Answer& answer, c
         term::Kind::Or, {context.store.make(term::Kind::And, {da, context.store.make(term::Kind::Not, {db})}),
                          context.store.make(term::Kind::And, {db, context.store.make(term::Kind::Not, {da})})});
     if (const auto at = search.satisfy(differ, budget.slice(2)))
-      if (auto refutation = search.confirm(question.a, question.b, *at, budget.slice(2))) {
+      if (auto refutation = search.confirm(question.written_a, question.written_b, *at, budget.slice(2))) {
         answer = Answer{};
         answer.outcome = Outcome::Refuted;
         answer.procedure = "domain";
@@ -83,12 +104,16 @@ void settle_domain(Context& context, const Question& question, Answer& answer, c
     exclusion.condition = algebra.to_string_condition(Algebra::negation(parts[i].first), 120);
     exclusion.side = parts[i].second;
     auto violation = context.violations.find(parts[i].first);
+    if (violation == context.violations.end() && i >= kMostSamples) {
+      answer.exclusions.push_back(std::move(exclusion));
+      continue;
+    }
     if (violation == context.violations.end()) {
       // Where the side is undefined; with several conditions any of them may be the reason.
       const bool first = std::string_view(parts[i].second) != "b";
       const Term outside =
           context.store.make(term::Kind::Not, {context.definedness.defined(first ? question.a : question.b)});
-      violation = context.violations.emplace(parts[i].first, search.satisfy(outside, budget.slice(0.3))).first;
+      violation = context.violations.emplace(parts[i].first, search.satisfy(outside, budget.slice(0.2))).first;
     }
     exclusion.sample = violation->second;
     answer.exclusions.push_back(std::move(exclusion));

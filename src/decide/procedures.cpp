@@ -10,22 +10,6 @@ using term::TypeClass;
 
 namespace {
 
-// Canonical definedness of both sides; false if the budget ends first.
-bool find_domains(Context& context, Question& q, const Budget& budget) {
-  for (const bool first : {true, false}) {
-    const auto c = context.builder.condition(context.definedness.defined(first ? q.a : q.b), budget);
-    if (!c) return false;
-    CondId resolved = *c;
-    if (resolved > kFalse) {
-      const auto r = context.resolver.resolve_condition(resolved, budget);
-      if (!r) return false;
-      resolved = *r;
-    }
-    (first ? q.defined_a : q.defined_b) = resolved;
-  }
-  return true;
-}
-
 Answer refuted(Refutation refutation) {
   Answer answer;
   answer.outcome = Outcome::Refuted;
@@ -35,8 +19,7 @@ Answer refuted(Refutation refutation) {
 
 }  // namespace
 
-std::optional<Answer> decide_identical(Context& context, Question& q, const Budget& budget) {
-  if (!find_domains(context, q, budget)) return std::nullopt;
+std::optional<Answer> decide_identical(Context&, Question& q, const Budget&) {
   if (!(q.a == q.b)) return std::nullopt;
   return proved("identical");
 }
@@ -53,29 +36,39 @@ std::optional<Answer> decide_canonical(Context& context, Question& q, const Budg
   std::optional<CondId> same;
   if (q.type == TypeClass::Bv) {
     same = context.builder.condition(context.store.make(Kind::BvEq, {q.a, q.b}), budget);
-    if (same && *same > kFalse) same = context.resolver.resolve_condition(*same, budget);
   } else {
     const auto a = context.builder.condition(q.a, budget), b = context.builder.condition(q.b, budget);
-    if (!a || !b) return std::nullopt;
-    const auto x = context.resolver.resolve_condition(*a, budget), y = context.resolver.resolve_condition(*b, budget);
-    if (!x || !y) return std::nullopt;
-    same = *x == *y ? kTrue : kFalse;
+    if (a && b) same = context.algebra.choose(*a, *b, Algebra::negation(*b));
   }
+  if (same && *same > kFalse) same = context.resolver.resolve_condition(*same, budget);
+  q.same = same;
   if (same == std::optional<CondId>(kTrue)) return proved("canonical");
   return std::nullopt;
 }
 
+namespace {
+
+// A difference of the sides, with their constants as written.
+std::optional<Refutation> search(Context& context, const Question& q, const Budget& budget) {
+  const PointSearch points(context.store, context.options);
+  auto found = points.refute(q.a, q.b, budget);
+  if (!found || (q.a == q.written_a && q.b == q.written_b)) return found;
+  return points.confirm(q.written_a, q.written_b, found->assignment, budget);
+}
+
+}  // namespace
+
 std::optional<Answer> decide_refute_quickly(Context& context, Question& q, const Budget& budget) {
   // Equal forms up to an unfinished proof are not worth the points.
   if (q.canonical == Resolver::Verdict::Likely) return std::nullopt;
-  auto found = PointSearch(context.store, context.options).refute(q.a, q.b, budget);
+  auto found = search(context, q, budget);
   if (!found || found->overflow_only) return std::nullopt;
   return refuted(std::move(*found));
 }
 
 std::optional<Answer> decide_refute(Context& context, Question& q, const Budget& budget) {
   if (q.canonical == Resolver::Verdict::Likely) return std::nullopt;
-  auto found = PointSearch(context.store, context.options).refute(q.a, q.b, budget);
+  auto found = search(context, q, budget);
   if (!found) return std::nullopt;
   if (found->overflow_only && context.options.assumes("no-overflow")) {
     Answer answer;
@@ -86,8 +79,15 @@ std::optional<Answer> decide_refute(Context& context, Question& q, const Budget&
   return refuted(std::move(*found));
 }
 
-std::optional<Answer> decide_probable(Context&, Question&, const Budget&) { return std::nullopt; }
-std::optional<Answer> decide_z3(Context&, Question&, const Budget&) { return std::nullopt; }
-std::optional<Answer> decide_cases(Context&, Question&, const Budget&) { return std::nullopt; }
+std::optional<Answer> decide_probable(Context& context, Question& q, const Budget& budget) {
+  if (context.options.exact_only || !q.value_a || !q.value_b) return std::nullopt;
+  const auto bound = context.resolver.compare_probably(*q.value_a, *q.value_b, budget);
+  if (!bound) return std::nullopt;
+  Answer answer = proved("probable");
+  answer.exact = false;
+  answer.log2_bound = *bound;
+  return answer;
+}
+
 
 }  // namespace coequal::decide

@@ -80,12 +80,13 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
         continue;
       }
     }
-    if (!outcome.raced.empty() && !outcome.aborted) {
-      // Values read before a race was found may be one interleaving's: once more with the raced bytes known.
-      raced = std::move(outcome.raced);
+    // Values read before a race was found may be one interleaving's: again with the raced bytes known, until none is new.
+    while (!outcome.aborted && !std::includes(raced.begin(), raced.end(), outcome.raced.begin(), outcome.raced.end())) {
+      raced.insert(outcome.raced.begin(), outcome.raced.end());
       CtaOutcome again = CtaExecutor(session, state, launch, start(), tracked, raced).run();
       result.thread_instructions += again.thread_instructions;
       outcome.pieces = std::move(again.pieces);
+      outcome.raced = std::move(again.raced);
       outcome.aborted = again.aborted;
       outcome.out_of_budget = again.out_of_budget;
       outcome.refusals = std::move(again.refusals);

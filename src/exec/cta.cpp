@@ -24,6 +24,14 @@ std::string readable_name(const std::string& mangled) {
   return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
 
+// A count or an arrival without waiting: the barrier may be one of part of the CTA.
+bool has_partial_barriers(const Kernel& kernel) {
+  return std::any_of(kernel.decoded.body.begin(), kernel.decoded.body.end(), [](const isa::Decoded& d) {
+    return d.op == Op::BarArrive || (d.op == Op::BarSync && d.text->operands.size() > 1) ||
+           (d.op == Op::BarRed && d.text->operands.size() > 3);
+  });
+}
+
 }  // namespace
 
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
@@ -38,7 +46,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       motions_(std::make_shared<tensor::MotionTable>(std::move(ctas))),
       threads_(launch.block[0] * launch.block[1] * launch.block[2]),
       thread_states_(threads_),
-      order_(threads_) {
+      order_(threads_, has_partial_barriers(kernel_)),
+      lockstep_(session.options.assumes("warp-lockstep")) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
     Warp warp;
@@ -64,7 +73,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
         shared_.push_back({readable_name(v.name), ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
       }
-    } else if (v.space == StateSpace::Local) {
+    } else if (v.space == StateSpace::Local || v.space == StateSpace::Param) {
+      // A call's parameters are each thread's own.
       symbols_[&v] = {Place::Local, static_cast<uint32_t>(local_variables_.size())};
       local_variables_.push_back(&v);
     } else if (v.space == StateSpace::Const || (v.space == StateSpace::Global && !v.initial.empty())) {
@@ -87,6 +97,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
   store_.set_reconciler(this);
+  if (lockstep_) out_.notes.insert("the lanes of a warp are taken to run in lockstep (warp-lockstep)");
 }
 
 CtaExecutor::~CtaExecutor() { store_.set_reconciler(nullptr); }
@@ -151,7 +162,6 @@ void CtaExecutor::run_warp(Warp& warp) {
 
 CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
   const auto& body = kernel_.decoded.body;
-  uint32_t ticks = 0;
   while (true) {
     // Another fragment at or before this position: the lower one first, equal ones together.
     uint32_t limit = ~0u;
@@ -169,7 +179,7 @@ CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
         return Step::Ended;
       }
       out_.thread_instructions += std::popcount(fragment.mask);
-      if ((++ticks & 255) == 0 && session_.budget.spent()) {
+      if ((++ticks_ & 255) == 0 && (session_.budget.spent() || memory_spent())) {
         out_.out_of_budget = true;
         return Step::Aborted;
       }
@@ -187,6 +197,7 @@ CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
 
 CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::Decoded& d) {
   const uint32_t pc = fragment.pc;
+  pc_ = pc;
   if (!d.row) {
     for (const Diagnostic& diagnostic : kernel_.decoded.refusals)
       out_.refusals.push_back({kernel_.function->body[pc].spelling(), diagnostic.span, diagnostic.message});
@@ -211,14 +222,20 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::Isspacep: {
       if (!(active | symbolic)) return Step::Next;
       // Under a guard on data the destination keeps its old value where the guard is false.
-      std::vector<std::pair<int, Word>> old;
+      std::vector<Word> old;
       std::vector<Word> guards;
+      std::vector<const ptx::Operand*> targets;
       if (symbolic) {
+        if (d.writes_cc) return abort(pc, "a carry chain under a guard on data");
+        for (size_t i = 0; targets.size() < d.dst_types.size(); ++i) {
+          const ptx::Operand& op = d.text->operands[i];
+          if (op.kind != ptx::Operand::Kind::Vector) targets.push_back(&op);
+          for (const ptx::Operand& e : op.elements) targets.push_back(&e);
+        }
         for (uint32_t m = symbolic; m; m &= m - 1) {
           const int lane = std::countr_zero(m);
           guards.push_back(operand(warp, lane, *d.text->guard, 1));
-          for (size_t i = 0; i < d.dst_types.size() - (d.writes_cc ? 1 : 0); ++i)
-            old.emplace_back(lane, operand(warp, lane, d.text->operands[i], d.dst_types[i].width));
+          for (size_t i = 0; i < targets.size(); ++i) old.push_back(operand(warp, lane, *targets[i], d.dst_types[i].width));
         }
       }
       if (d.op == Op::Pure)
@@ -226,18 +243,16 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       else
         execute_mov(warp, active | symbolic, d);
       if (symbolic) {
-        if (d.writes_cc) return abort(pc, "a carry chain under a guard on data");
         size_t at = 0, which = 0;
         for (uint32_t m = symbolic; m; m &= m - 1, ++which) {
           const int lane = std::countr_zero(m);
           Term condition = term_of(guards[which], {isa::OperandType::Class::Pred, 1, false, {}});
           if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
-          for (size_t i = 0; i < d.dst_types.size(); ++i, ++at) {
-            const Word now = operand(warp, lane, d.text->operands[i], d.dst_types[i].width);
-            if (same_word(now, old[at].second)) continue;
-            const Term joined = store_.make(
-                term::Kind::Select, {condition, term_of(now, d.dst_types[i]), term_of(old[at].second, d.dst_types[i])});
-            write(warp, lane, d.text->operands[i], word_of(joined, d.dst_types[i]));
+          for (const ptx::Operand* target : targets) {
+            const Word& before = old[at++];
+            if (target->kind != ptx::Operand::Kind::Register) continue;
+            const Word now = warp.registers[target->reg].get(lane);
+            if (!same_word(now, before)) write(warp, lane, *target, join(target->reg, condition, now, before));
           }
         }
       }
@@ -257,6 +272,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   if (symbolic && !touches) return abort(pc, "'" + d.text->spelling() + "' under a guard on data");
   if (fork_ && !touches && !ends && d.effect != isa::Effect::Control)
     return abort(pc, "'" + d.text->spelling() + "' in a branch that depends on data");
+  // Lanes that execute one instruction together are ordered before the next one. Arms of a branch on data have no order.
+  if (lockstep_ && !fork_ && (touches || d.effect == isa::Effect::Async)) order_.warp_barrier(warp.index, fragment.mask);
   std::vector<std::pair<const ptx::Operand*, std::array<Word, kWarpSize>>> kept;
   predicated_ = symbolic;
   if (symbolic) {
@@ -305,11 +322,27 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::CpAsyncWaitAll:
       return active ? execute_copy_async(warp, active, d, pc) : Step::Next;
     case Op::Shfl:
-      return active ? execute_shuffle(warp, fragment, active, d) : Step::Next;
     case Op::Vote:
-      return active ? execute_vote(warp, fragment, active, d) : Step::Next;
+    case Op::Match:
+    case Op::Redux:
+    case Op::Elect:
     case Op::BarWarpSync:
-      return active ? execute_warp_barrier(warp, fragment, active, d) : Step::Next;
+      return active ? reach_collective(warp, fragment, active, d) : Step::Next;
+    case Op::Mma:
+      return active ? execute_mma(warp, fragment, active, d) : Step::Next;
+    case Op::LdMatrix:
+    case Op::StMatrix:
+    case Op::MovMatrix:
+      return active ? execute_matrix_move(warp, fragment, active, d) : Step::Next;
+    case Op::WmmaLoad:
+    case Op::WmmaStore:
+    case Op::WmmaMma:
+      return active ? execute_wmma(warp, fragment, active, d) : Step::Next;
+    case Op::Activemask:
+      for (uint32_t m = active; m; m &= m - 1)
+        write(warp, std::countr_zero(m), d.text->operands[0],
+              refused_at(pc, "which lanes run together depends on how they are scheduled"));
+      return Step::Next;
     case Op::Ret:
     case Op::Exit: {
       if (!active) return Step::Next;
@@ -319,28 +352,11 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       return out_.aborted ? Step::Aborted : rest ? Step::Next : Step::Ended;
     }
     case Op::BarSync:
-    case Op::BarRed: {
-      if (!active) return Step::Next;
-      if (d.op == Op::BarRed)
-        for (uint32_t m = active; m; m &= m - 1) {
-          const int lane = std::countr_zero(m);
-          ThreadState& thread = thread_states_[warp.index * kWarpSize + lane];
-          const ptx::Operand& p = d.text->operands.back();
-          thread.barrier_predicate = operand(warp, lane, p, 1);
-          if (p.negated) {
-            const isa::OperandType pred{isa::OperandType::Class::Pred, 1, false, {}};
-            thread.barrier_predicate =
-                word_of(store_.make(term::Kind::Not, {term_of(thread.barrier_predicate, pred)}), pred);
-          }
-        }
-      fragment.wait = Wait::Barrier;
-      if (active != fragment.mask) {
-        const uint32_t rest = fragment.mask & ~active;
-        fragment.mask = active;
-        warp.fragments.push_back({.mask = rest, .pc = pc + 1, .fork = fragment.fork});
-      }
-      return Step::Parked;
-    }
+    case Op::BarArrive:
+    case Op::BarRed:
+      return active ? reach_barrier(warp, fragment, active, d) : Step::Next;
+    case Op::Call:
+      return active ? execute_call(warp, active, d, pc) : Step::Next;
     case Op::Trap:
       if (!active) return Step::Next;
       return abort(pc, "a trap is reached");
@@ -348,6 +364,26 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       if (!active) return Step::Next;
       return abort(pc, "'" + d.text->spelling() + "' is not executed yet");
   }
+}
+
+CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+  const auto frame = kernel_.inlined.frames.find(pc);
+  if (frame == kernel_.inlined.frames.end()) {
+    for (const ptx::Operand& op : d.text->operands)
+      if (op.kind == ptx::Operand::Kind::CallTarget) return abort(pc, "a call of '" + op.text + "' is reached");
+    return abort(pc, "a call through a register is reached");
+  }
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t first = frame->second.first_register;
+    for (uint32_t r = first; r < first + frame->second.register_count; ++r) warp.registers[r].set(lane, Word{});
+    for (const uint32_t v : frame->second.locals) {
+      const ptx::Variable& variable = kernel_.function->locals[v];
+      local(warp.index * kWarpSize + static_cast<uint32_t>(lane), symbols_.at(&variable).second) =
+          ByteMemory(static_cast<int64_t>(variable.size));
+    }
+  }
+  return Step::Next;
 }
 
 void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
@@ -371,116 +407,6 @@ CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t t
   return Step::Jumped;
 }
 
-bool CtaExecutor::release_warp_waits() {
-  bool any = false;
-  for (Warp& warp : warps_)
-    for (Fragment& fragment : warp.fragments)
-      if (fragment.wait == Wait::Warp) {
-        fragment.wait = Wait::Run;
-        fragment.forced = true;
-        any = true;
-        break;
-      }
-  return any;
-}
-
-bool CtaExecutor::release_barrier() {
-  struct Waiting {
-    std::vector<std::pair<Warp*, Fragment*>> fragments;
-    uint32_t threads = 0;
-    std::optional<uint64_t> count;
-  };
-  std::map<uint64_t, Waiting> by_id;
-  uint32_t living = 0;
-  for (Warp& warp : warps_) {
-    living += std::popcount(warp.living);
-    for (Fragment& fragment : warp.fragments) {
-      if (fragment.wait != Wait::Barrier) continue;
-      const isa::Decoded& d = kernel_.decoded.body[fragment.pc];
-      const int lane = std::countr_zero(fragment.mask);
-      // bar.sync a{, b}; bar.red.op d, a{, b}, p
-      const size_t first = d.op == Op::BarRed ? 1 : 0;
-      const size_t plain = d.text->operands.size() - first - (d.op == Op::BarRed ? 1 : 0);
-      Waiting& w = by_id[plain ? concretize(operand(warp, lane, d.text->operands[first], 32), 32) : 0];
-      w.fragments.emplace_back(&warp, &fragment);
-      w.threads += std::popcount(fragment.mask);
-      if (plain > 1) w.count = concretize(operand(warp, lane, d.text->operands[first + 1], 32), 32);
-    }
-  }
-  const uint32_t rounded = (threads_ + kWarpSize - 1) / kWarpSize * kWarpSize;
-  for (auto& [id, w] : by_id) {
-    // The living lanes of a warp must execute one aligned barrier instruction.
-    for (size_t i = 1; i < w.fragments.size(); ++i) {
-      auto [warp_a, a] = w.fragments[i - 1];
-      auto [warp_b, b] = w.fragments[i];
-      if (warp_a != warp_b || a->pc == b->pc) continue;
-      if (!kernel_.decoded.body[a->pc].aligned && !kernel_.decoded.body[b->pc].aligned) continue;
-      const uint32_t ta = warp_a->index * kWarpSize + std::countr_zero(a->mask);
-      const uint32_t tb = warp_b->index * kWarpSize + std::countr_zero(b->mask);
-      report(DefectKind::BarrierDivergence, "lanes of one warp wait at different barrier instructions",
-             {access(coequal::Access::Kind::Barrier, ta, a->pc), access(coequal::Access::Kind::Barrier, tb, b->pc)});
-      return false;
-    }
-    if (w.count && *w.count != rounded && *w.count != threads_) {
-      if (w.threads >= *w.count || living < threads_) {
-        abort(w.fragments[0].second->pc, "a barrier of part of the CTA's threads");
-        return false;
-      }
-      continue;
-    }
-    if (w.threads < living) continue;
-    if (w.count && living < threads_) continue;  // an explicit count waits for exited threads too
-    if (living < threads_) out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
-    complete_barrier(w.fragments);
-    return true;
-  }
-  // Nobody can go on: a waiting thread, and one that waits elsewhere or has left.
-  std::vector<coequal::Access> accesses;
-  std::set<uint32_t> seen;
-  uint32_t waiting = 0;
-  for (Warp& warp : warps_)
-    for (Fragment& fragment : warp.fragments) {
-      waiting += std::popcount(fragment.mask);
-      if (!seen.insert(fragment.pc).second || accesses.size() > 3) continue;
-      accesses.push_back(access(coequal::Access::Kind::Barrier,
-                                warp.index * kWarpSize + std::countr_zero(fragment.mask), fragment.pc));
-    }
-  report(DefectKind::BarrierDivergence,
-         fmt::format("a barrier can never be satisfied: {} threads wait", waiting), std::move(accesses));
-  return false;
-}
-
-void CtaExecutor::complete_barrier(const std::vector<std::pair<Warp*, Fragment*>>& waiting) {
-  const isa::OperandType pred{isa::OperandType::Class::Pred, 1, false, {}};
-  const isa::Decoded& first = kernel_.decoded.body[waiting[0].second->pc];
-  if (first.op == Op::BarRed) {
-    const auto op = static_cast<isa::BarRedOp>(first.mode);
-    std::optional<Term> all;
-    Term count = store_.bits(0, 32);
-    for (auto [warp, fragment] : waiting)
-      for (uint32_t m = fragment->mask; m; m &= m - 1) {
-        const Term p = term_of(thread_states_[warp->index * kWarpSize + std::countr_zero(m)].barrier_predicate, pred);
-        if (op == isa::BarRedOp::Popc)
-          count = store_.make(term::Kind::BvAdd, {count, store_.make(term::Kind::BvOfBool, {p}, 0, 32)});
-        else
-          all = !all ? p : store_.make(op == isa::BarRedOp::And ? term::Kind::And : term::Kind::Or, {*all, p});
-      }
-    for (auto [warp, fragment] : waiting) {
-      const isa::Decoded& d = kernel_.decoded.body[fragment->pc];
-      if (d.op != Op::BarRed) continue;
-      for (uint32_t m = fragment->mask; m; m &= m - 1)
-        write(*warp, std::countr_zero(m), d.text->operands[0],
-              op == isa::BarRedOp::Popc ? word_of(count, {isa::OperandType::Class::Bits, 32, false, {}})
-                                        : word_of(*all, pred));
-    }
-  }
-  order_.cta_barrier();
-  for (auto [warp, fragment] : waiting) {
-    fragment->wait = Wait::Run;
-    ++fragment->pc;
-  }
-}
-
 void CtaExecutor::finish(CtaOutcome& out) {
   out.pieces.motions = motions_;
   for (TensorId id = 0; id < tensors_.size(); ++id) {
@@ -495,7 +421,8 @@ void CtaExecutor::finish(CtaOutcome& out) {
                         : isa::OperandType{isa::OperandType::Class::Bits, static_cast<uint8_t>(bits), false, {}};
     tensor::TensorPiece piece;
     piece.tensor = id;
-    piece.atomics = std::move(t.atomics);
+    for (uint32_t i = 0; i < t.atomics.size(); ++i)
+      if (!t.overwritten.contains(i)) piece.atomics.push_back(std::move(t.atomics[i]));
     piece.stores.reserve(t.stores.size());
     for (const auto& [cell, entry] : t.stores)
       piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin, entry.guarded,

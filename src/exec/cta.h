@@ -76,6 +76,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint32_t pc = 0;
     Wait wait = Wait::Run;
     bool forced = false;   // a warp collective that goes on without its missing lanes
+    bool arrived = false;  // a barrier has counted it
     std::shared_ptr<Fork> fork;
   };
   struct Warp {
@@ -88,6 +89,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   enum class Step : uint8_t { Next, Jumped, Parked, Ended, Aborted };
 
   struct AsyncCopy {
+    uint32_t id = 0;
     uint32_t instruction = 0;
     uint32_t variable = 0;
     int64_t offset = 0;
@@ -99,11 +101,27 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::vector<std::vector<AsyncCopy>> copy_groups;    // committed, oldest first
     Word barrier_predicate;
   };
+  // One of the CTA's barriers. Its rounds are told apart by time here; that they are so in every schedule is checked at
+  // each arrival.
+  struct Barrier {
+    uint32_t expected = 0;              // threads that this round counts; 0: every living one
+    uint32_t arrived = 0;               // a warp counts as 32, whatever its size
+    uint32_t warps = 0;                 // warps that arrived in this round
+    bool counts = false;                // some arrival of this round named a count
+    HappensBefore::Clock clock;         // of those that arrived
+    std::vector<std::pair<uint32_t, uint32_t>> waiting;  // warp, position of its instruction
+    std::vector<uint32_t> seen_warps;
+    // The last round: its epoch, and threads that waited, with their clocks when they went on.
+    bool used = false;
+    uint32_t last_epoch = 0;
+    std::vector<std::pair<uint32_t, uint32_t>> departed;
+  };
   struct SharedVariable {
     std::string name;
     ByteMemory memory;
     RaceShadow shadow;
-    absl::flat_hash_map<int64_t, tensor::Origin> pending_copies;  // per byte
+    struct Pending { uint32_t copy; tensor::Origin origin; };
+    absl::flat_hash_map<int64_t, Pending> pending_copies;  // per byte
   };
   struct GlobalEntry {
     MotionId motion = 0;
@@ -113,13 +131,20 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     Term guard;            // then: the condition that one of them happens
     bool before_atomics = false;
   };
+  // The cells that accesses of one motion touch.
+  struct Touched {
+    MotionId motion = 0;
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    absl::flat_hash_set<int64_t> cells;
+  };
   struct GlobalTensor {
     bool tracked = false;
     bool declared = false, may_read = false, may_write = false;
     absl::flat_hash_map<int64_t, GlobalEntry> stores;   // by storage cell of the representative
-    std::vector<MotionId> store_motions;
+    std::vector<Touched> read_cells, written_cells;     // written: by atomics too
     std::vector<tensor::AtomicUpdate> atomics;
-    absl::flat_hash_set<int64_t> atomic_cells;
+    absl::flat_hash_map<int64_t, std::vector<uint32_t>> atomics_of;  // by cell: indices into atomics, in their order
+    absl::flat_hash_set<uint32_t> overwritten;          // atomics that a later store of the CTA replaced
     RaceShadow shadow;
     std::vector<tensor::GlobalRead> reads;
     absl::flat_hash_set<std::tuple<int64_t, MotionId, uint32_t>> read_seen;
@@ -131,6 +156,14 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step step(Warp& warp, Fragment& fragment, const isa::Decoded& d);
   Step branch(Warp& warp, Fragment& fragment, uint32_t taken, uint32_t target);
   void leave(Warp& warp, const Fragment& fragment, uint32_t mask);
+  // A call's begin: its frame holds nothing of an earlier call.
+  Step execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  // The tensor that a word of 64 bits points into or near to, if it is an address.
+  std::optional<TensorId> tensor_at(uint64_t address) const;
+  bool unordered_addresses(uint64_t a, uint64_t b) const;
+  bool memory_spent() const {
+    return store_.bytes() >> 20 >= static_cast<size_t>(session_.options.memory_mib);
+  }
   size_t body_size() const { return kernel_.decoded.body.size(); }
   // cta_fork.cpp: branches on data
   Step fork(Warp& warp, Fragment& fragment, uint32_t symbolic, uint32_t taken, uint32_t target);
@@ -144,12 +177,20 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // Reports a defect that holds under the guard (at once if there is none).
   void report_under(const Term& guard, Defect defect, bool race);
   bool branch_on_poison(const Term& condition, int lane, uint32_t thread, uint32_t pc);
-  bool release_warp_waits();
-  bool release_barrier();
-  void complete_barrier(const std::vector<std::pair<Warp*, Fragment*>>& waiting);
   void merge(Warp& warp);
   void finish(CtaOutcome& out);
 
+  // cta_barrier.cpp: barriers of the CTA or of part of it
+  Step reach_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  // Called when no warp can run: counts arrivals and opens barriers. False if nothing can go on (reported).
+  bool release_barrier();
+  enum class Arrival : uint8_t { Counted, Missing, Failed };
+  Arrival arrive_at_barrier(Warp& warp);
+  bool open_barriers();
+  void complete_barrier(Barrier& barrier);
+  void report_deadlock();
+  // Id and thread count (0: the whole CTA) that the lanes of the fragment name; nothing after an abort.
+  std::optional<std::pair<uint32_t, uint32_t>> barrier_operands(const Warp& warp, const Fragment& fragment);
   // cta_value.cpp: operands, pure instructions, motions
   Word operand(const Warp& warp, int lane, const ptx::Operand& op, int width);
   Word special(const Warp& warp, int lane, const std::string& name);
@@ -171,6 +212,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // What a reported defect leaves behind: the cells that depend on it are undecided because of it.
   Word tainted_word(int width);
   Term poison_term(const std::string& what, term::Type type, int64_t cell, PoisonSource source);
+  // A register that nothing was written to, as the instruction at hand reads it.
+  Term unset_term(term::Type type);
+  // Keeps where something that nothing was written to is read first, if the value is that.
+  void note_read(const Term& value, uint32_t thread, uint32_t pc, const std::string& where, const std::string& index);
   // The refusal that some refused leaf below the term stands for, if there is one.
   const Refusal* refusal_below(const Term& t) const;
   // Lanes of `mask` for which the guard holds; data guards come back in `symbolic`.
@@ -193,17 +238,21 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   };
   // Where an operand points: one place, or under an address that depends on data each place that it can be. Empty after a
   // refusal or a reported defect.
-  std::vector<Address> addresses(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space, uint32_t pc);
-  std::vector<Address> data_addresses(const Term& base, int64_t offset, ptx::StateSpace space, uint32_t pc);
-  std::optional<Location> locate(uint64_t address, ptx::StateSpace space, uint32_t pc);
+  std::vector<Address> addresses(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space, uint32_t pc,
+                                 bool is_write);
+  std::vector<Address> data_addresses(const Term& base, int64_t offset, ptx::StateSpace space, uint32_t thread, uint32_t pc,
+                                      bool is_write);
+  // An access to no tensor or variable at all.
+  void report_wild(uint64_t address, ptx::StateSpace space, uint32_t thread, uint32_t pc, bool is_write);
+  std::optional<Location> locate(uint64_t address, ptx::StateSpace space) const;
   int64_t size_of(const Location& at) const;
   bool check(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc);
   ByteMemory& local(uint32_t thread, uint32_t variable);
   Word widened(const Word& word, int from, int to, bool is_signed);
   Word load_at(const Address& at, int width, uint32_t thread, uint32_t pc, const isa::Decoded& d);
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
-  void atomic_at(const Address& at, int width, tensor::AtomicKind kind, const Word& value, uint32_t warp, int lane, const isa::Decoded& d,
-                 uint32_t pc);
+  void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind, const Word& value, uint32_t warp, int lane,
+                 const isa::Decoded& d, uint32_t pc);
   // Bounds and alignment of an access; CTAs that differ leave. False if the representative's is a defect (reported).
   bool check_global(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc);
   bool check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write, uint32_t thread,
@@ -211,30 +260,78 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent);
   // The content of a cell; `by` names the load, and is absent where the engine itself looks (a guarded store's old content).
   Word load_cell(TensorId tensor, int64_t cell, MotionId motion, std::optional<tensor::Origin> by);
+  Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
+  // Reports a write to what an asynchronous copy is still to write.
+  void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread, uint32_t pc);
   void report_at(const Term& under, DefectKind kind, std::string message, coequal::Access at);
   void store_global(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   Word load_shared(const Address& at, int width, uint32_t thread, uint32_t pc);
   void store_shared(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   Word load_param(const Location& at, int width, uint32_t pc);
   MotionId cell_motion(MotionId bytes, int element_size);
-  // CTAs for which the moving cell meets another stored cell than the representative's leave.
-  void separate(GlobalTensor& tensor, int64_t cell, MotionId motion);
+  // CTAs for which the moving cell meets another of the cells than the representative's does leave: what coincides, and so
+  // what an access sees and what it conflicts with, is the same for all that stay.
+  void separate(const std::vector<Touched>& cells, int64_t cell, MotionId motion);
+  static void touch(std::vector<Touched>& cells, int64_t cell, MotionId motion);
+  // A value with the updates that atomics of this CTA made to the cell so far.
+  Word with_atomics(const GlobalTensor& tensor, DType dtype, int64_t cell, const Word& value);
+  Term combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b);
   bool is_raced(Place place, uint32_t object, int64_t offset, int width) const;
   void report_races(Place place, uint32_t object, int64_t offset, int width,
-                    const AccessHistory::Conflicts& conflicts, const AccessEvent& now);
+                    const AccessHistory::Finding& found, const AccessEvent& now);
   // Checks an access against the history of its place and reports what conflicts.
-  void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now,
-             bool same_value);
+  void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now);
   AccessEvent event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op = 0) const;
+  AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value) const;
 
   // cta_warp.cpp: collectives
-  Step execute_shuffle(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
-  Step execute_vote(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
-  Step execute_warp_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
-  // The member mask of each lane; false if lanes that it names are still to come (the fragment waits).
-  bool members_present(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d,
-                       const ptx::Operand& member_operand, std::array<uint32_t, kWarpSize>& members);
+  // Lanes that execute a collective together, each at its own position.
+  struct Meeting {
+    uint32_t mask = 0;
+    std::array<const isa::Decoded*, kWarpSize> text{};
+    std::array<uint32_t, kWarpSize> members{};
+    const isa::Decoded& at(int lane) const { return *text[static_cast<size_t>(lane)]; }
+    // The lanes that the lane exchanges values with, itself among them: present, named by it, with the same mask.
+    uint32_t partners(int lane) const {
+      uint32_t found = 0;
+      for (int other = 0; other < kWarpSize; ++other)
+        if (mask >> other & members[static_cast<size_t>(lane)] >> other & 1 &&
+            members[static_cast<size_t>(other)] == members[static_cast<size_t>(lane)])
+          found |= 1u << other;
+      return found;
+    }
+  };
+  static bool is_collective(isa::Op op);
+  static const ptx::Operand& member_operand(const isa::Decoded& d);
+  uint32_t pc_of(const isa::Decoded& d) const { return static_cast<uint32_t>(&d - kernel_.decoded.body.data()); }
+  // Lanes come to a collective; they wait while living lanes that they name are still to come.
+  Step reach_collective(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  // Reads the member masks; the named living lanes that are not in the meeting come back.
+  uint32_t name_members(const Warp& warp, Meeting& meeting);
+  // When nothing else can run: lets collectives meet across positions, or go on without lanes that do not come.
+  bool release_warp_waits();
+  Step meet(Warp& warp, const Meeting& meeting);
+  Step execute_shuffle(Warp& warp, const Meeting& meeting);
+  Step execute_vote(Warp& warp, const Meeting& meeting);
+  Step execute_match(Warp& warp, const Meeting& meeting);
+  Step execute_redux(Warp& warp, const Meeting& meeting);
+  Step execute_elect(Warp& warp, const Meeting& meeting);
+  Step execute_warp_barrier(Warp& warp, const Meeting& meeting);
+  Term same_bits(const Word& a, const Word& b, int width);
+
+  // cta_matrix.cpp
+  // Whether all 32 lanes are here; if not, `step` is what follows.
+  bool whole_warp(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d, Step* step);
+  Step execute_mma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  Step execute_matrix_move(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  Step execute_wmma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  // Element `index` of those that a register holds, and a register that holds some.
+  Term element(const Warp& warp, int lane, const ptx::Operand& reg, ptx::ScalarType type, int index);
+  Word packed(const std::vector<Term>& elements, ptx::ScalarType type);
+  // Row-major matrices of m x k, k x n and m x n: a * b + c.
+  std::vector<Term> multiply(const isa::Decoded& d, int m, int n, int k, const std::vector<Term>& a, const std::vector<Term>& b,
+                             std::vector<Term> c, bool integers, bool signed_a, bool signed_b);
 
   // Reports
   SourceSpan span(uint32_t pc) const;
@@ -255,6 +352,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::vector<Warp> warps_;
   std::vector<ThreadState> thread_states_;
   HappensBefore order_;
+  bool lockstep_;   // assumed of the lanes of a warp
+  std::map<uint32_t, Barrier> barriers_;          // by id
   std::vector<SharedVariable> shared_;
   std::vector<const ptx::Variable*> local_variables_;
   std::vector<const ptx::Variable*> const_variables_;
@@ -263,13 +362,21 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<std::string, term::GroupId> poison_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
   std::map<std::pair<DefectKind, std::pair<uint32_t, uint32_t>>, size_t> defect_index_;
-  std::string unwritten_name_;
+  std::string unwritten_name_, unwritten_where_;  // what the memory at hand is called in messages, and in an access
+  std::optional<tensor::Origin> unwritten_by_;    // the load at hand; none where the engine itself looks
+  uint32_t pc_ = 0, thread_ = 0;                  // of the instruction at hand, and whose operands were read last
+  uint32_t ticks_ = 0;                             // instructions since the start: the budget is asked now and then
   const Fork* fork_ = nullptr;                    // of the fragment that runs
   uint32_t predicated_ = 0;                       // lanes whose instruction carries a guard on data of its own
   std::array<Term, kWarpSize> predicate_;
   Term when_;                                     // of the address at hand, if it depends on data
   absl::flat_hash_map<uint32_t, std::vector<uint32_t>> written_registers_;  // by position of the branch
-  std::array<Bank, 8> scratch_;  // special registers and negated predicates as operands
+  // Scratch of execute_pure: special registers and negated predicates as operands, and one lane's operands and results.
+  std::array<Bank, 8> scratch_;
+  std::array<Word, 8> words_;
+  std::array<Term, 8> terms_;
+  std::array<Term, 4> made_;
+  uint32_t copies_ = 0;                           // asynchronous copies so far
   CtaOutcome out_;
 };
 

@@ -174,6 +174,8 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
         bank.set(static_cast<int>(lane), warp.registers[reg].get(static_cast<int>(lane)));
         warp.registers[reg].set(static_cast<int>(lane), before);
       }
+      // No carry chain goes over a branch on data.
+      warp.condition_code.set(static_cast<int>(lane), Word{});
     }
     warp.fragments.push_back({.mask = f->mask, .pc = f->other_target, .fork = f});
     return;
@@ -188,6 +190,7 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
   }
   for (uint32_t m = f->mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
+    warp.condition_code.set(lane, Word{});
     for (const auto& [reg, bank] : f->saved) {
       const Word first = bank.get(lane), second = warp.registers[reg].get(lane);
       if (!same_word(first, second))

@@ -27,7 +27,7 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 }  // namespace
 
-std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space, uint32_t pc) {
+std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space) const {
   Location l;
   switch (space) {
     case StateSpace::Shared: l = locate_variable(Place::Shared, at & 0xffffffffu); break;
@@ -45,18 +45,24 @@ std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space, uint3
     case Place::Param: known = l.object < launch_.args.size(); break;
     case Place::Nowhere: known = false; break;
   }
-  if (known) return l;
-  abort(pc, fmt::format("an address ({:#x}) that points into no tensor or variable", at));
-  return std::nullopt;
+  return known ? std::optional(l) : std::nullopt;
+}
+
+void CtaExecutor::report_wild(uint64_t at, StateSpace space, uint32_t thread, uint32_t pc, bool is_write) {
+  const DefectKind kind = space == StateSpace::Shared ? DefectKind::SharedOutOfBounds
+                          : is_write ? DefectKind::OutOfBoundsWrite : DefectKind::OutOfBoundsRead;
+  report_at(guard(static_cast<int>(thread % kWarpSize)), kind,
+            fmt::format("an address ({:#x}) that points into no tensor or variable", at),
+            access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc));
 }
 
 std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, const ptx::Operand& op, StateSpace space,
-                                                         uint32_t pc) {
+                                                         uint32_t pc, bool is_write) {
   uint64_t base = 0;
   MotionId motion = 0;
+  const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
   if (op.base_is_register) {
     const Word w = warp.registers[op.reg].get(lane);
-    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
     if (w.tag == Tag::Unset || (w.tag >= Tag::Real && store_.has_poison(w.term))) {
       const Term value = term_of(w, bits_type(64));
       if (const Refusal* why = refusal_below(value)) {
@@ -74,7 +80,7 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
       out_.aborted = true;
       return {};
     }
-    if (w.tag != Tag::Concrete) return data_addresses(term_of(w, bits_type(64)), op.offset, space, pc);
+    if (w.tag != Tag::Concrete) return data_addresses(term_of(w, bits_type(64)), op.offset, space, thread, pc, is_write);
     base = w.bits;
     motion = w.motion;
   } else if (!op.text.empty()) {
@@ -84,9 +90,18 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
       return {};
     }
     base = *symbol;
+    // A call's parameters are kept beside local variables.
+    if (op.home == ptx::Operand::Home::Local && kernel_.function->locals[op.index].space == StateSpace::Param)
+      space = StateSpace::Local;
   }
-  const auto l = locate(base + static_cast<uint64_t>(op.offset), space, pc);
-  if (!l) return {};
+  const uint64_t at = base + static_cast<uint64_t>(op.offset);
+  const auto l = locate(at, space);
+  if (!l) {
+    if (motion)
+      motions_->narrow([&](size_t i) { return !locate(at + static_cast<uint64_t>(motions_->value(motion, i)), space); });
+    report_wild(at, space, thread, pc, is_write);
+    return {};
+  }
   if (l->place != Place::Tensor && motion) {
     concretize(Word::concrete(base, motion), 64);
     motion = 0;
@@ -95,25 +110,37 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
 }
 
 std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, int64_t offset, StateSpace space,
-                                                              uint32_t pc) {
+                                                              uint32_t thread, uint32_t pc, bool is_write) {
   constexpr int64_t kMostPlaces = 4096;
-  const auto range = index_range(store_, *motions_, base);
+  // Where the access does not happen its address does not matter.
+  IndexLimits limits;
+  if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid()) add_limits(store_, g, true, limits);
+  const auto range = index_range(store_, *motions_, base, limits);
   if (!range || range->count() > kMostPlaces) {
     abort(pc, "an address depends on data whose declared bounds do not limit it to a few thousand places");
     return {};
   }
   std::vector<Address> places;
   for (int64_t v = range->low; v <= range->high; v += range->step) {
-    const auto l = locate(static_cast<uint64_t>(range->known + v + offset), space, pc);
-    if (!l) return {};
+    const uint64_t at = static_cast<uint64_t>(range->known + v + offset);
+    const auto l = locate(at, space);
     MotionId motion = range->motion;
-    if (l->place != Place::Tensor && motion) {
+    if ((!l || l->place != Place::Tensor) && motion) {
       concretize(Word::concrete(0, motion), 64);
       motion = 0;
     }
-    const Term when = index_equals(store_, *motions_, base, range->known + v);
-    if (const auto known = store_.as_bool(when); known && !*known) continue;
-    places.push_back({*l, motion, store_.as_bool(when) ? Term{} : when});
+    const Term when = index_equals(store_, *motions_, base, range->known + v, limits);
+    const auto known = store_.as_bool(when);
+    if (known && !*known) continue;
+    if (!l) {
+      when_ = known ? Term{} : when;
+      report_wild(at, space, thread, pc, is_write);
+      when_ = {};
+      if (known) return {};
+      continue;
+    }
+    if (known) return {{*l, motion, {}}};
+    places.push_back({*l, motion, when});
   }
   return places;
 }
@@ -232,19 +259,31 @@ MotionId CtaExecutor::cell_motion(MotionId bytes, int element_size) {
   return motions_->divide_exact(bytes, element_size);
 }
 
-void CtaExecutor::separate(GlobalTensor& tensor, int64_t cell, MotionId motion) {
+void CtaExecutor::separate(const std::vector<Touched>& cells, int64_t cell, MotionId motion) {
   tensor::MotionTable& m = *motions_;
-  for (const MotionId other : tensor.store_motions) {
-    if (other == motion) continue;
-    const auto it = tensor.stores.find(cell);
-    const bool meets = it != tensor.stores.end() && it->second.motion == other;
+  for (const Touched& other : cells) {
+    if (other.motion == motion) continue;
+    const bool meets = other.cells.contains(cell);
+    const MotionId gap = m.sub(motion, other.motion);
+    const auto range = m.range(gap);
+    if (!meets && (cell + range.max < other.low || cell + range.min > other.high)) continue;
     m.narrow([&](size_t i) {
-      const int64_t shifted = cell + m.value(motion, i) - m.value(other, i);
-      if (meets) return shifted == cell;
-      const auto found = tensor.stores.find(shifted);
-      return found == tensor.stores.end() || found->second.motion != other;
+      const int64_t shift = m.value(gap, i);
+      return meets ? shift == 0 : !other.cells.contains(cell + shift);
     });
   }
+}
+
+void CtaExecutor::touch(std::vector<Touched>& cells, int64_t cell, MotionId motion) {
+  auto it = std::find_if(cells.begin(), cells.end(), [&](const Touched& t) { return t.motion == motion; });
+  if (it == cells.end()) {
+    cells.emplace_back();
+    it = cells.end() - 1;
+    it->motion = motion;
+  }
+  it->low = std::min(it->low, cell);
+  it->high = std::max(it->high, cell);
+  it->cells.insert(cell);
 }
 
 bool CtaExecutor::is_raced(Place place, uint32_t object, int64_t offset, int width) const {
@@ -255,21 +294,28 @@ bool CtaExecutor::is_raced(Place place, uint32_t object, int64_t offset, int wid
 }
 
 AccessEvent CtaExecutor::event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op) const {
-  return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize))};
+  return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize)), {}, 0};
 }
 
-void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now,
-                        bool same_value) {
-  const auto conflicts = shadow.access(offset, width, now, same_value, order_);
-  if (!conflicts.empty()) report_races(place, object, offset, width, conflicts, now);
+AccessEvent CtaExecutor::write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value) const {
+  return {thread, pc, Role::Write, 0, guard(static_cast<int>(thread % kWarpSize)), value, offset};
+}
+
+void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now) {
+  const AccessHistory::Finding found = shadow.access(offset, width, now, order_);
+  if (found.same_writes)
+    out_.notes.insert(fmt::format("{}: several threads of a block write the same value to one place of '{}'",
+                                  to_string(span(now.instruction)),
+                                  place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
+  if (!found.conflicts.empty()) report_races(place, object, offset, width, found, now);
 }
 
 void CtaExecutor::report_races(Place place, uint32_t object, int64_t offset, int width,
-                               const AccessHistory::Conflicts& conflicts, const AccessEvent& now) {
+                               const AccessHistory::Finding& found, const AccessEvent& now) {
   const auto kind = [](Role r) {
     return r == Role::Read ? Accessed::Kind::Read : r == Role::Write ? Accessed::Kind::Write : Accessed::Kind::Atomic;
   };
-  for (const AccessHistory::Conflict& conflict : conflicts) {
+  for (const AccessHistory::Conflict& conflict : found.conflicts) {
     if (conflict.mixed_atomics) {
       abort(now.instruction, "atomics of different kinds on one cell without an order between them");
       return;
@@ -295,18 +341,9 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion, std::opt
   const DType dtype = info.dtype;
   GlobalTensor& t = tensors_[id];
   if (t.tracked) {
-    if (!t.store_motions.empty()) {
-      separate(t, cell, motion);
-      const auto it = t.stores.find(cell);
-      if (it != t.stores.end()) {
-        if (it->second.motion != motion) motions_->equalize(it->second.motion, motion);
-        return it->second.word;
-      }
-    }
-    if (by && t.atomic_cells.contains(cell)) {
-      abort(by->instruction, "a cell is read in the launch that updates it by atomics");
-      return Word{};
-    }
+    separate(t.written_cells, cell, motion);
+    if (const auto it = t.stores.find(cell); it != t.stores.end()) return with_atomics(t, dtype, cell, it->second.word);
+    if (t.atomics_of.contains(cell)) return with_atomics(t, dtype, cell, older_content(id, cell, motion));
     if (by && t.declared && !t.may_read) {
       Accessed a = access(Accessed::Kind::Read, by->thread, by->instruction);
       a.where = info.name;
@@ -315,6 +352,30 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion, std::opt
                 fmt::format("tensor '{}' is declared write and is read before it is written", info.name), a);
     }
   }
+  const Word w = older_content(id, cell, motion);
+  if (by && w.tag >= Tag::Real && store_.has_poison(w.term))
+    note_read(w.term, by->thread, by->instruction, info.name, info.index_text(cell));
+  return w;
+}
+
+Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell, const Word& value) {
+  const auto it = t.atomics_of.find(cell);
+  if (it == t.atomics_of.end()) return value;
+  // A read that is ordered after all of them sees their sum; one that is not was reported as a conflict, and with another
+  // CTA's updates of the cell it conflicts in the grid.
+  const OperandType type = element_type(dtype);
+  Term content = term_of(value, type);
+  for (const uint32_t i : it->second) {
+    const tensor::AtomicUpdate& u = t.atomics[i];
+    const Term now = combined(u.kind, is_float(dtype), content, u.value);
+    content = u.guard.valid() ? store_.make(Kind::Select, {u.guard, now, content}) : now;
+  }
+  return word_of(content, type);
+}
+
+Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
+  const tensor::TensorInfo& info = (*state_.tensors)[id];
+  const DType dtype = info.dtype;
   const tensor::TensorVersion& version = *state_.versions[id];
   if (info.init == tensor::TensorInfo::Init::Input && version.is_initial()) {
     const Term leaf = store_.leaf(info.input_group, {cell, motion});
@@ -324,8 +385,9 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion, std::opt
     if (auto values = version.known_integers(cell, motion, *motions_, store_)) {
       const int bits = 8 * dtype_size(dtype);
       const uint64_t rep = static_cast<uint64_t>((*values)[0]);
-      // Differences of the signed readings stay small, so that the index arithmetic that follows need not wrap.
-      for (int64_t& v : *values) v = static_cast<int64_t>(static_cast<uint64_t>(v) << (64 - bits)) >> (64 - bits);
+      // Differences of the readings in the tensor's own type stay small, so that the index arithmetic that follows need not wrap.
+      if (is_signed_integer(dtype) || bits >= 32)
+        for (int64_t& v : *values) v = static_cast<int64_t>(static_cast<uint64_t>(v) << (64 - bits)) >> (64 - bits);
       const int64_t base = (*values)[0];
       for (int64_t& v : *values) v -= base;
       return Word::concrete(rep, motions_->from_values(std::move(*values)));
@@ -361,7 +423,7 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
   const MotionId motion = cell_motion(at.motion, element);
   GlobalTensor& t = tensors_[id];
   if (t.tracked) {
-    track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Read), false);
+    track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Read));
     if (non_coherent)
       for (int64_t c = first; c <= last; ++c)
         if (const auto it = t.stores.find(c); it != t.stores.end() && it->second.origin.thread == thread) {
@@ -373,8 +435,10 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
           out_.raced.insert({Place::Tensor, id, offset >> 2});
         }
     const Term g = guard(static_cast<int>(thread % kWarpSize));
-    if (g.valid() || t.read_seen.insert({first, motion, pc}).second)
+    if (g.valid() || t.read_seen.insert({first, motion, pc}).second) {
       t.reads.push_back({id, first, static_cast<int32_t>(last - first + 1), motion, {thread, pc}, non_coherent, g});
+      for (int64_t c = first; c <= last; ++c) touch(t.read_cells, c, motion);
+    }
     if (is_raced(Place::Tensor, id, offset, width)) return tainted_word(width);
   }
   if (first == last && width == element) return load_cell(id, first, motion, tensor::Origin{thread, pc});
@@ -406,32 +470,33 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     abort(pc, fmt::format("a store of {} bytes into part of an element of tensor '{}'", width, info.name));
     return;
   }
+  if (width == 8 && word.tag == Tag::Concrete && tensor_at(word.bits)) {
+    abort(pc, "an address is stored as a value");
+    return;
+  }
   const MotionId motion = cell_motion(at.motion, element);
-  bool same_value = true;
   for (int i = 0; i < width / element; ++i) {
     const int64_t cell = offset / element + i;
     const Word part = extract(word, width, i * element, element);
-    separate(t, cell, motion);
-    if (t.atomic_cells.contains(cell)) {
-      abort(pc, "a plain store to a cell that the same launch updates by atomics");
-      return;
-    }
+    separate(t.written_cells, cell, motion);
+    separate(t.read_cells, cell, motion);
+    touch(t.written_cells, cell, motion);
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     Word now = part;
     if (g.valid()) now = select_word(g, part, load_cell(id, cell, motion, std::nullopt), 8 * element);
-    auto [it, fresh] = t.stores.try_emplace(cell);
-    if (fresh) {
-      if (std::find(t.store_motions.begin(), t.store_motions.end(), motion) == t.store_motions.end())
-        t.store_motions.push_back(motion);
-    } else {
-      if (it->second.motion != motion) motions_->equalize(it->second.motion, motion);
-      same_value &= same_word(it->second.word, part);
+    // Ordered after this CTA's atomics on the cell, the store holds all that they did (an unordered one was reported).
+    bool after_atomics = false;
+    if (const auto updates = t.atomics_of.find(cell); updates != t.atomics_of.end()) {
+      after_atomics = true;
+      t.overwritten.insert(updates->second.begin(), updates->second.end());
+      t.atomics_of.erase(updates);
     }
-    const bool guarded = (fresh || it->second.guarded) && g.valid();
+    auto [it, fresh] = t.stores.try_emplace(cell);
+    const bool guarded = !after_atomics && (fresh || it->second.guarded) && g.valid();
     const Term either = !guarded ? Term{} : fresh ? g : store_.make(Kind::Or, {it->second.guard, g});
     it->second = {motion, now, {thread, pc}, guarded, either};
   }
-  track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Write), same_value);
+  track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word));
   if (is_raced(Place::Tensor, id, offset, width))
     for (int i = 0; i < width / element; ++i) t.stores[offset / element + i].word = tainted_word(element);
 }
@@ -442,7 +507,7 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
   if (!v.pending_copies.empty())
     for (int64_t b = offset; b < offset + width; ++b)
       if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
-        Accessed a = access(Accessed::Kind::Copy, it->second.thread, it->second.instruction);
+        Accessed a = access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
         Accessed r = access(Accessed::Kind::Read, thread, pc);
         a.where = r.where = v.name;
         a.index = r.index = std::to_string(b);
@@ -450,35 +515,50 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
         report(DefectKind::UnwaitedCopy, "an asynchronous copy is used before it is known to be complete", {a, r});
         return tainted_word(width);
       }
-  track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Read), false);
+  track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Read));
   if (is_raced(Place::Shared, at.location.object, offset, width)) return tainted_word(width);
   unwritten_name_ = "shared variable '" + v.name + "'";
-  return v.memory.load(offset, width, *this);
+  unwritten_where_ = v.name;
+  unwritten_by_ = tensor::Origin{thread, pc};
+  const Word w = v.memory.load(offset, width, *this);
+  unwritten_by_.reset();
+  return w;
 }
 
 void CtaExecutor::store_shared(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc) {
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
-  if (!v.pending_copies.empty())
-    for (int64_t b = offset; b < offset + width; ++b)
-      if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
-        Accessed a = access(Accessed::Kind::Copy, it->second.thread, it->second.instruction);
-        Accessed r = access(Accessed::Kind::Write, thread, pc);
-        a.where = r.where = v.name;
-        a.index = r.index = std::to_string(b);
-        report(DefectKind::UnwaitedCopy, "the destination of an asynchronous copy is written before the copy is complete", {a, r});
-        break;
-      }
+  overwrites_copy(v, offset, width, thread, pc);
   unwritten_name_ = "shared variable '" + v.name + "'";
-  const bool same_value = v.memory.written(offset) && same_word(v.memory.load(offset, width, *this), word);
-  track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Write), same_value);
+  track(v.shadow, Place::Shared, at.location.object, offset, width, write_event(thread, pc, offset, word));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
   const Word now = g.valid() ? select_word(g, word, v.memory.load(offset, width, *this), 8 * width) : word;
   v.memory.store(offset, width, is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
 }
 
+void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width, uint32_t thread, uint32_t pc) {
+  if (v.pending_copies.empty()) return;
+  for (int64_t b = offset; b < offset + width; ++b)
+    if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
+      Accessed a = access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
+      Accessed w = access(Accessed::Kind::Write, thread, pc);
+      a.where = w.where = v.name;
+      a.index = w.index = std::to_string(b);
+      a.bytes = w.bytes = width;
+      report(DefectKind::UnwaitedCopy, "the destination of an asynchronous copy is written before the copy is complete", {a, w});
+      return;
+    }
+}
+
 Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
   const Argument& a = launch_.args[at.object];
+  const int64_t size = a.kind == Argument::Kind::Tensor   ? 8
+                       : a.kind == Argument::Kind::Scalar ? dtype_size(a.dtype)
+                                                          : static_cast<int64_t>(a.bytes.size());
+  if (at.offset < 0 || at.offset + width > size) {
+    abort(pc, "a parameter is read past its end");
+    return Word{};
+  }
   switch (a.kind) {
     case Argument::Kind::Tensor:
       return extract(Word::concrete(tensor_base(a.tensor) + static_cast<uint64_t>(a.byte_offset)), 8,
@@ -489,10 +569,6 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
     }
     case Argument::Kind::Bytes: {
       uint64_t bits = 0;
-      if (at.offset < 0 || at.offset + width > static_cast<int64_t>(a.bytes.size())) {
-        abort(pc, "a parameter is read past its end");
-        return Word{};
-      }
       for (int i = 0; i < width; ++i) bits |= uint64_t{a.bytes[at.offset + i]} << (8 * i);
       return Word::concrete(bits);
     }
@@ -509,7 +585,11 @@ Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_
     case Place::Local: {
       ByteMemory& memory = local(thread, at.location.object);
       unwritten_name_ = "local variable '" + local_variables_[at.location.object]->name + "'";
-      return memory.load(at.location.offset, width, *this);
+      unwritten_where_ = local_variables_[at.location.object]->name;
+      unwritten_by_ = tensor::Origin{thread, pc};
+      const Word w = memory.load(at.location.offset, width, *this);
+      unwritten_by_.reset();
+      return w;
     }
     case Place::Const: {
       const ptx::Variable& v = *const_variables_[at.location.object];
@@ -570,10 +650,11 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, d.text->operands[1], d.space, pc);
+    const std::vector<Address> places = addresses(warp, lane, d.text->operands[1], d.space, pc, false);
     if (out_.aborted) return Step::Aborted;
     std::array<Word, 8> loaded;
     CHECK(count <= 8);
+    if (places.empty()) loaded.fill(tainted_word(width));
     for (size_t p = 0; p < places.size(); ++p) {
       when_ = places[p].when;
       const bool ok = check(places[p], width * count, width * count, false, thread, pc);
@@ -600,7 +681,11 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
 
 Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
   // A narrow result in a wider register: signed types fill it with the sign, others with zeros.
-  if (to <= from || !is_signed) return word;
+  if (to <= from) return word;
+  if (!is_signed) {
+    if (word.tag != Tag::Concrete || extends_exactly(word.bits, word.motion, from, false)) return word;
+    return Word::concrete(concretize(word, from));
+  }
   if (word.tag == Tag::Concrete) {
     const bool exact = extends_exactly(word.bits, word.motion, from, true);
     const uint64_t bits = exact ? word.bits : concretize(word, from);
@@ -620,7 +705,7 @@ CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const is
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, d.text->operands[0], d.space, pc);
+    const std::vector<Address> places = addresses(warp, lane, d.text->operands[0], d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
     for (const Address& at : places) {
       when_ = at.when;
@@ -671,18 +756,27 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
   const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
   if (!kind) return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
   if (source.kind == ptx::Operand::Kind::Vector) return abort(pc, "vector atomics are not modelled");
-  if (is_float_type(d.type) && *kind != tensor::AtomicKind::Add) return abort(pc, "'" + d.text->spelling() + "' is not modelled");
-  const int width = ptx::bits_of(d.type) / 8;
+  // Two halves in one register are two atomics.
+  ptx::ScalarType type = d.type;
+  if (type == ptx::ScalarType::F16X2) type = ptx::ScalarType::F16;
+  if (type == ptx::ScalarType::BF16X2) type = ptx::ScalarType::BF16;
+  if (is_float_type(type) && *kind != tensor::AtomicKind::Add) return abort(pc, "'" + d.text->spelling() + "' is not modelled");
+  const int whole = ptx::bits_of(d.type) / 8, width = ptx::bits_of(type) / 8;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, target, d.space, pc);
+    const std::vector<Address> places = addresses(warp, lane, target, d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
-    const Word value = operand(warp, lane, source, 8 * width);
+    const Word value = operand(warp, lane, source, 8 * whole);
     for (const Address& at : places) {
       when_ = at.when;
-      if (check(at, width, width, true, thread, pc)) atomic_at(at, width, *kind, value, warp.index, lane, d, pc);
-      if (out_.aborted) return Step::Aborted;
+      if (!check(at, whole, whole, true, thread, pc)) continue;
+      for (int first = 0; first < whole; first += width) {
+        Address part = at;
+        part.location.offset += first;
+        atomic_at(part, type, *kind, extract(value, whole, first, width), warp.index, lane, d, pc);
+        if (out_.aborted) return Step::Aborted;
+      }
     }
     when_ = {};
     if (returns) write(warp, lane, d.text->operands[0], refused_at(pc, "the old value of an atomic is used"));
@@ -690,12 +784,13 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
   return Step::Next;
 }
 
-void CtaExecutor::atomic_at(const Address& at, int width, tensor::AtomicKind kind, const Word& value, uint32_t warp, int lane,
-                            const isa::Decoded& d, uint32_t pc) {
+void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind, const Word& value,
+                            uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc) {
   const Location& l = at.location;
   const int64_t offset = l.offset;
   const uint32_t thread = warp * kWarpSize + static_cast<uint32_t>(lane);
-  const bool floats = is_float_type(d.type);
+  const bool floats = is_float_type(scalar);
+  const int width = ptx::bits_of(scalar) / 8;
   const Term g = guard(lane);
   const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
   if (l.place == Place::Tensor) {
@@ -718,11 +813,13 @@ void CtaExecutor::atomic_at(const Address& at, int width, tensor::AtomicKind kin
     }
     const MotionId motion = cell_motion(at.motion, width);
     const int64_t cell = offset / width;
-    separate(t, cell, motion);
-    track(t.shadow, Place::Tensor, id, offset, width, now, false);
+    separate(t.written_cells, cell, motion);
+    separate(t.read_cells, cell, motion);
+    touch(t.written_cells, cell, motion);
+    track(t.shadow, Place::Tensor, id, offset, width, now);
     // A store of this CTA that is not ordered before it was reported; an ordered one is what the atomic adds to.
     if (const auto it = t.stores.find(cell); it != t.stores.end()) it->second.before_atomics = true;
-    t.atomic_cells.insert(cell);
+    t.atomics_of[cell].push_back(static_cast<uint32_t>(t.atomics.size()));
     t.atomics.push_back({cell, motion, kind, term_of(value, element_type(info.dtype)), {thread, pc},
                          d.scope == isa::Scope::Cta, g});
     return;
@@ -732,33 +829,38 @@ void CtaExecutor::atomic_at(const Address& at, int width, tensor::AtomicKind kin
     return;
   }
   SharedVariable& v = shared_[l.object];
-  track(v.shadow, Place::Shared, l.object, offset, width, now, false);
+  track(v.shadow, Place::Shared, l.object, offset, width, now);
+  overwrites_copy(v, offset, width, thread, pc);
   unwritten_name_ = "shared variable '" + v.name + "'";
   const Word old = is_raced(Place::Shared, l.object, offset, width) ? tainted_word(width) : v.memory.load(offset, width, *this);
   const term::FloatFormat format = width == 8   ? term::FloatFormat::F64
                                    : width == 4 ? term::FloatFormat::F32
-                                   : d.type == ptx::ScalarType::F16 ? term::FloatFormat::F16
+                                   : scalar == ptx::ScalarType::F16 ? term::FloatFormat::F16
                                                                     : term::FloatFormat::BF16;
   const OperandType type = floats ? OperandType{OperandType::Class::Float, static_cast<uint8_t>(8 * width), false, format}
                                   : bits_type(8 * width);
-  const Term a = term_of(old, type), b = term_of(value, type);
+  const Term a = term_of(old, type);
+  Term now_there = combined(kind, floats, a, term_of(value, type));
+  if (g.valid()) now_there = store_.make(Kind::Select, {g, now_there, a});
+  v.memory.store(offset, width, word_of(now_there, type));
+}
+
+Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b) {
   const auto choose = [&](Kind less, bool least) {
     const Term condition = least ? store_.make(less, {a, b}) : store_.make(less, {b, a});
     return store_.make(Kind::Select, {condition, a, b});
   };
-  Term combined;
   switch (kind) {
-    case tensor::AtomicKind::Add: combined = store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b}); break;
-    case tensor::AtomicKind::And: combined = store_.make(Kind::BvAnd, {a, b}); break;
-    case tensor::AtomicKind::Or: combined = store_.make(Kind::BvOr, {a, b}); break;
-    case tensor::AtomicKind::Xor: combined = store_.make(Kind::BvXor, {a, b}); break;
-    case tensor::AtomicKind::Min: combined = choose(Kind::BvUlt, true); break;
-    case tensor::AtomicKind::Max: combined = choose(Kind::BvUlt, false); break;
-    case tensor::AtomicKind::MinSigned: combined = choose(Kind::BvSlt, true); break;
-    case tensor::AtomicKind::MaxSigned: combined = choose(Kind::BvSlt, false); break;
+    case tensor::AtomicKind::Add: return store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b});
+    case tensor::AtomicKind::And: return store_.make(Kind::BvAnd, {a, b});
+    case tensor::AtomicKind::Or: return store_.make(Kind::BvOr, {a, b});
+    case tensor::AtomicKind::Xor: return store_.make(Kind::BvXor, {a, b});
+    case tensor::AtomicKind::Min: return choose(Kind::BvUlt, true);
+    case tensor::AtomicKind::Max: return choose(Kind::BvUlt, false);
+    case tensor::AtomicKind::MinSigned: return choose(Kind::BvSlt, true);
+    case tensor::AtomicKind::MaxSigned: return choose(Kind::BvSlt, false);
   }
-  if (g.valid()) combined = store_.make(Kind::Select, {g, combined, a});
-  v.memory.store(offset, width, word_of(combined, type));
+  CHECK(false);
 }
 
 CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
@@ -792,22 +894,24 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
       source_size = static_cast<int>(concretize(w, 32));
       if (source_size > size) return abort(pc, "the source size of an asynchronous copy is larger than its size");
     }
-    const std::vector<Address> targets = addresses(warp, lane, d.text->operands[0], StateSpace::Shared, pc);
+    const std::vector<Address> targets = addresses(warp, lane, d.text->operands[0], StateSpace::Shared, pc, true);
     if (out_.aborted) return Step::Aborted;
+    if (targets.empty()) continue;
     if (targets.size() != 1) return abort(pc, "the destination of an asynchronous copy depends on data");
     const Address& to = targets[0];
     if (!check(to, size, size, true, thread, pc)) continue;
     AsyncCopy copy;
+    copy.id = ++copies_;
     copy.instruction = pc;
     copy.variable = to.location.object;
     copy.offset = to.location.offset;
     bool ok = true;
     if (source_size > 0) {
-      const std::vector<Address> sources = addresses(warp, lane, d.text->operands[1], StateSpace::Global, pc);
+      const std::vector<Address> sources = addresses(warp, lane, d.text->operands[1], StateSpace::Global, pc, false);
       if (out_.aborted) return Step::Aborted;
-      if (sources.size() != 1) return abort(pc, "the source of an asynchronous copy depends on data");
-      const Address& from = sources[0];
-      ok = check_global(from, source_size, size, false, thread, pc);
+      if (sources.size() > 1) return abort(pc, "the source of an asynchronous copy depends on data");
+      const Address from = sources.empty() ? Address{} : sources[0];
+      ok = !sources.empty() && check_global(from, source_size, size, false, thread, pc);
       const int step = ok ? std::min(4, (*state_.tensors)[from.location.object].element_size()) : 4;
       for (int done = 0; done < source_size; done += step) {
         Address part = from;
@@ -821,8 +925,9 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
       done += step;
     }
     SharedVariable& v = shared_[copy.variable];
-    track(v.shadow, Place::Shared, copy.variable, copy.offset, size, event(thread, pc, Role::Write), false);
-    for (int64_t b = copy.offset; b < copy.offset + size; ++b) v.pending_copies[b] = {thread, pc};
+    track(v.shadow, Place::Shared, copy.variable, copy.offset, size, write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
+    overwrites_copy(v, copy.offset, size, thread, pc);
+    for (int64_t b = copy.offset; b < copy.offset + size; ++b) v.pending_copies[b] = {copy.id, {thread, pc}};
     state.open_copies.push_back(std::move(copy));
     if (out_.aborted) return Step::Aborted;
   }
@@ -837,9 +942,11 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
       int64_t at = copy.offset;
       for (const auto& [word, width] : copy.parts) {
         // The copy counts as the waiting thread's write at the wait: a barrier after it shows it to the others.
-        track(v.shadow, Place::Shared, copy.variable, at, width, event(thread, copy.instruction, Role::Write), false);
+        track(v.shadow, Place::Shared, copy.variable, at, width, write_event(thread, copy.instruction, at, word));
         v.memory.store(at, width, is_raced(Place::Shared, copy.variable, at, width) ? tainted_word(width) : word);
-        for (int b = 0; b < width; ++b) v.pending_copies.erase(at + b);
+        for (int b = 0; b < width; ++b)
+          if (const auto it = v.pending_copies.find(at + b); it != v.pending_copies.end() && it->second.copy == copy.id)
+            v.pending_copies.erase(it);
         at += width;
       }
     }

@@ -1,4 +1,5 @@
 // Operands, pure instructions and the algebra of moving integers.
+#include <algorithm>
 #include <bit>
 
 #include "exec/cta.h"
@@ -119,14 +120,20 @@ Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
 }
 
 Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, int width) {
+  thread_ = warp.index * kWarpSize + static_cast<uint32_t>(lane);
   switch (op.kind) {
     case ptx::Operand::Kind::Register:
       return warp.registers[op.reg].get(lane);
     case ptx::Operand::Kind::Immediate:
-      return Word::concrete(op.bits & low_mask(width));
+      // A predicate is true for every constant but zero (PTX ISA, "Predicate Constants").
+      return Word::concrete(width == 1 ? op.bits != 0 : op.bits & low_mask(width));
     case ptx::Operand::Kind::Special:
       return special(warp, lane, op.text);
     case ptx::Operand::Kind::Symbol:
+      if (op.home == ptx::Operand::Home::Local && kernel_.function->locals[op.index].space == ptx::StateSpace::Param)
+        return Word::symbolic(
+            poison_term("symbol '" + op.text + "'", term::bv(64), 0,
+                        {PoisonSource::Kind::Refused, "", {op.text, {}, "the address of a function's parameter is taken"}, {}}));
       if (const auto base = symbol_address(op)) return Word::concrete(*base + static_cast<uint64_t>(op.offset));
       return Word::symbolic(
           poison_term("symbol '" + op.text + "'", term::bv(64), 0,
@@ -141,7 +148,8 @@ void CtaExecutor::write(Warp& warp, int lane, const ptx::Operand& op, const Word
 }
 
 Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t cell, PoisonSource source) {
-  const std::string key = fmt::format("{}/{}/{}/{}", state_.name, what, static_cast<int>(type.cls), type.width);
+  const std::string key =
+      fmt::format("{}/{}/{}/{}/{}", state_.name, launch_.index, what, static_cast<int>(type.cls), type.width);
   const auto it = poison_groups_.find(key);
   term::GroupId id;
   if (it != poison_groups_.end()) {
@@ -165,6 +173,31 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
   }
   const Term leaf = store_.leaf(id, {cell, 0});
   return type.cls == term::TypeClass::Bool ? store_.make(Kind::BvEq, {leaf, store_.bits(1, 1)}) : leaf;
+}
+
+Term CtaExecutor::unset_term(term::Type type) {
+  const Term t = poison_term("uninitialised register", type, pc_,
+                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+  Term leaf = t;
+  for (int i = 0; i < store_.arity(t); ++i)
+    if (store_.kind(store_.child(t, i)) == Kind::Poison) leaf = store_.child(t, i);
+  note_read(leaf, thread_, pc_, "", "");
+  return t;
+}
+
+void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc, const std::string& where,
+                            const std::string& index) {
+  constexpr size_t kMost = 4096;
+  if (!value.valid() || store_.kind(value) != Kind::Poison) return;
+  const auto source = session_.poison.find(store_.groups(value)[0]);
+  if (source == session_.poison.end() || source->second.kind != PoisonSource::Kind::Uninitialized) return;
+  std::map<int64_t, coequal::Access>& reads = source->second.reads;
+  const int64_t cell = store_.anchor(value, 0).cell;
+  if (reads.size() >= kMost || reads.count(cell)) return;
+  coequal::Access a = access(coequal::Access::Kind::Read, thread, pc);
+  a.where = where;
+  a.index = index;
+  reads.emplace(cell, std::move(a));
 }
 
 Word CtaExecutor::refused_at(uint32_t pc, const std::string& reason) {
@@ -229,8 +262,7 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
     case OperandType::Class::Pred:
       if (word.tag == Tag::Concrete) return store_.boolean(word.bits & 1);
       if (word.tag == Tag::Bool) return word.term;
-      return poison_term("uninitialised register", term::kBool, 0,
-                         {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+      return unset_term(term::kBool);
     case OperandType::Class::Float:
       switch (word.tag) {
         case Tag::Real:
@@ -239,8 +271,7 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
         case Tag::Concrete:
           return real_of_bits(concretize(word, type.width), type.format);
         case Tag::Unset:
-          return poison_term("uninitialised register", term::kReal, 0,
-                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+          return unset_term(term::kReal);
         default:
           break;
       }
@@ -279,8 +310,7 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
         case Tag::Bool:
           return store_.make(Kind::BvOfBool, {word.term}, 0, type.width);
         case Tag::Unset:
-          return poison_term("uninitialised register", term::bv(type.width), 0,
-                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+          return unset_term(term::bv(type.width));
       }
   }
   CHECK(false);
@@ -306,6 +336,22 @@ Word CtaExecutor::word_of(const Term& t, const OperandType& type) {
       return Word::symbolic(t);
   }
   CHECK(false);
+}
+
+std::optional<TensorId> CtaExecutor::tensor_at(uint64_t address) const {
+  constexpr int64_t kNear = 1 << 20;
+  const Location l = locate_generic(address);
+  if (l.place != Place::Tensor || l.object >= state_.tensors->size()) return std::nullopt;
+  const int64_t size = (*state_.tensors)[l.object].storage_bytes();
+  return l.offset >= -kNear && l.offset <= size + kNear ? std::optional<TensorId>(l.object) : std::nullopt;
+}
+
+bool CtaExecutor::unordered_addresses(uint64_t a, uint64_t b) const {
+  // Where allocations lie is not known: an address may be compared with null and with one into the same tensor.
+  const auto x = tensor_at(a), y = tensor_at(b);
+  if (!x && !y) return false;
+  if (x && y) return *x != *y;
+  return (x ? b : a) != 0;
 }
 
 uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard, uint32_t* symbolic) {
@@ -374,15 +420,20 @@ MotionId CtaExecutor::result_motion(const isa::Decoded& d, const Word* src, size
   }
   // No algebra: the instruction is evaluated for every CTA.
   std::vector<int64_t> values(m.size());
-  uint64_t in[8], result[4];
+  uint64_t in[8], result[4], masks[8];
+  const int64_t* moves[8];
   CHECK(sources <= 8 && d.dst_types.size() <= 4);
+  for (size_t i = 0; i < sources; ++i) {
+    masks[i] = low_mask(d.src_types[i].width);
+    moves[i] = src[i].motion ? m.values(src[i].motion).data() : nullptr;
+    in[i] = src[i].bits & masks[i];
+  }
   const bool sign = dst.cls == OperandType::Class::Bits && dst.is_signed;
   const int64_t base = value_of(rep, dst.width, sign);
   for (size_t c = 0; c < m.size(); ++c) {
     if (!m.alive(c)) continue;
     for (size_t i = 0; i < sources; ++i)
-      in[i] = (src[i].bits + (src[i].motion ? static_cast<uint64_t>(m.value(src[i].motion, c)) : 0)) &
-              low_mask(d.src_types[i].width);
+      if (moves[i]) in[i] = (src[i].bits + static_cast<uint64_t>(moves[i][c])) & masks[i];
     d.conc(d, in, result);
     values[c] = value_of(result[which], dst.width, sign) - base;
   }
@@ -470,92 +521,110 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
 
   // A selection by a known predicate copies the chosen word as it is.
   const bool selects = d.text->opcode == "selp";
+  const bool compares = d.text->opcode == "setp" && d.src_types[0].cls == OperandType::Class::Bits && d.src_types[0].width == 64;
+  bool any_float = false;
+  for (const OperandType& t : d.dst_types) any_float |= t.cls == OperandType::Class::Float;
   struct Memo {
     uint64_t bits[4];
     MotionId motions[4];
     MotionId result;
   };
   std::vector<Memo> memo;
+  uint64_t in[8], out[4];
+  int before = -1;  // the lane that terms_ and made_ are of
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    bool concrete = true, moving = false;
+    bool concrete = true, moving = false, known = d.conc != nullptr;
     for (size_t i = 0; i < sources; ++i) {
-      concrete &= banks[i]->tag[lane] == Tag::Concrete;
+      const Tag tag = banks[i]->tag[lane];
+      concrete &= tag == Tag::Concrete;
+      known &= tag == Tag::Concrete || (tag == Tag::Real && banks[i]->shadow[lane]);
       moving |= banks[i]->motion[lane] != 0;
     }
     if (selects && banks[2]->tag[lane] == Tag::Concrete) {
       results[0]->set(lane, banks[banks[2]->bits[lane] & 1 ? 0 : 1]->get(lane));
       continue;
     }
-    uint64_t in[8], out[4];
-    if (concrete && !moving && d.dst_types[0].cls != OperandType::Class::Float) {
+    if (known)
+      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
+    if (compares && concrete && unordered_addresses(in[0], in[1])) {
+      for (size_t i = 0; i < destinations; ++i)
+        results[i]->set(lane, word_of(store_.make(Kind::BvEq, {term_of(refused(d, "addresses of different objects are compared"), bits_type(1)), store_.bits(1, 1)}), kPred));
+      continue;
+    }
+    if (concrete && !moving && !any_float) {
       if (!d.conc) {
         abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
         return;
       }
-      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
       d.conc(d, in, out);
       for (size_t i = 0; i < destinations; ++i) results[i]->set_concrete(lane, out[i]);
       continue;
     }
-    Word src[8];
-    bool known = d.conc != nullptr;
-    for (size_t i = 0; i < sources; ++i) {
-      src[i] = banks[i]->get(lane);
-      known &= src[i].has_bits();
-    }
-    if (known) {
-      for (size_t i = 0; i < sources; ++i) in[i] = src[i].bits & low_mask(d.src_types[i].width);
-      d.conc(d, in, out);
-    }
-    Term terms[8], made[4];
-    const bool any_float = [&] {
-      for (const OperandType& t : d.dst_types)
-        if (t.cls == OperandType::Class::Float) return true;
-      return false;
-    }();
+    if (known) d.conc(d, in, out);
     // Words and conditions of constants and indices take their machine value; floats keep the real one beside it.
-    const bool needs_terms = !known || any_float;
-    if (needs_terms) {
+    if (!known || any_float) {
       if (!d.sym) {
         for (size_t i = 0; i < destinations; ++i)
           results[i]->set(lane, refused(d, "this instruction is not modelled on data"));
         continue;
       }
-      for (size_t i = 0; i < sources; ++i) terms[i] = term_of(src[i], d.src_types[i]);
-      d.sym(store_, d, terms, made);
+      thread_ = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+      // What is made depends on the operands' shapes and relative positions alone: where a lane's operands are those of
+      // the lane before in another place, so is the result.
+      term::TermStore::Translation from_before;
+      bool moved = before >= 0;
+      for (size_t i = 0; i < sources; ++i) {
+        const OperandType& type = d.src_types[i];
+        const Tag tag = banks[i]->tag[lane];
+        if (before >= 0 && tag == Tag::Concrete && banks[i]->tag[before] == Tag::Concrete && banks[i]->motion[lane] == 0 &&
+            banks[i]->motion[before] == 0 && banks[i]->bits[lane] == banks[i]->bits[before])
+          continue;
+        const Term now = tag == Tag::Real && type.cls == OperandType::Class::Float && banks[i]->format[lane] == type.format
+                             ? banks[i]->term(lane)
+                             : term_of(banks[i]->get(lane), type);
+        moved = moved && from_before.add(store_, terms_[i], now);
+        terms_[i] = now;
+      }
+      if (moved)
+        for (size_t i = 0; i < destinations; ++i) made_[i] = from_before.apply(store_, made_[i]);
+      else
+        d.sym(store_, d, terms_.data(), made_.data());
+      before = lane;
     }
+    if (!known) {
+      for (size_t i = 0; i < destinations; ++i) {
+        const OperandType& type = d.dst_types[i];
+        if (type.cls == OperandType::Class::Float)
+          results[i]->set_real(lane, made_[i], type.format);
+        else
+          results[i]->set(lane, word_of(made_[i], type));
+      }
+      continue;
+    }
+    for (size_t i = 0; i < sources; ++i) words_[i] = banks[i]->get(lane);
     for (size_t i = 0; i < destinations; ++i) {
       const OperandType& type = d.dst_types[i];
-      if (!known) {
-        results[i]->set(lane, word_of(made[i], type));
-        continue;
-      }
-      bool moves = false;
-      for (size_t s = 0; s < sources; ++s) moves |= src[s].motion != 0;
       MotionId motion = 0;
-      if (moves && type.cls == OperandType::Class::Pred) {
-        narrow_predicate(d, src, sources, out[i], i);
-      } else if (moves) {
-        bool found = false;
-        if (sources <= 4 && i == 0)
-          for (const Memo& entry : memo) {
-            bool same = true;
-            for (size_t s = 0; s < sources; ++s)
-              same &= entry.bits[s] == src[s].bits && entry.motions[s] == src[s].motion;
-            if (same) {
-              motion = entry.result;
-              found = true;
-              break;
-            }
-          }
-        if (!found) {
-          motion = result_motion(d, src, sources, out[i], i);
-          if (sources <= 4 && i == 0) {
+      if (moving && type.cls == OperandType::Class::Pred) {
+        narrow_predicate(d, words_.data(), sources, out[i], i);
+      } else if (moving) {
+        // Lanes often hold the same moving values: one evaluation over the CTAs serves them all.
+        const bool keeps = sources <= 4 && i == 0;
+        const auto it = std::find_if(memo.begin(), memo.end(), [&](const Memo& entry) {
+          for (size_t s = 0; s < sources; ++s)
+            if (entry.bits[s] != words_[s].bits || entry.motions[s] != words_[s].motion) return false;
+          return keeps;
+        });
+        if (it != memo.end()) {
+          motion = it->result;
+        } else {
+          motion = result_motion(d, words_.data(), sources, out[i], i);
+          if (keeps && d.linear == isa::Linear::None) {
             Memo entry{};
             for (size_t s = 0; s < sources; ++s) {
-              entry.bits[s] = src[s].bits;
-              entry.motions[s] = src[s].motion;
+              entry.bits[s] = words_[s].bits;
+              entry.motions[s] = words_[s].motion;
             }
             entry.result = motion;
             memo.push_back(entry);
@@ -563,7 +632,7 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
         }
       }
       if (type.cls == OperandType::Class::Float) {
-        Word w = Word::real(made[i], type.format);
+        Word w = Word::real(made_[i], type.format);
         w.shadow = true;
         w.bits = out[i];
         w.motion = motion;
@@ -573,12 +642,22 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       }
     }
   }
+  // A result narrower than its register fills it by sign or zeros.
+  for (size_t i = 0; i < text_destinations; ++i) {
+    if (operands[i].kind != ptx::Operand::Kind::Register || d.dst_types[i].cls != OperandType::Class::Bits) continue;
+    const int from = d.dst_types[i].width, to = ptx::bits_of(kernel_.function->registers[operands[i].reg].type);
+    if (to <= from) continue;
+    for (uint32_t m = mask; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      results[i]->set(lane, widened(results[i]->get(lane), from, to, d.dst_types[i].is_signed));
+    }
+  }
 }
 
 void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) {
   const ptx::Operand& dst = d.text->operands[0];
   const ptx::Operand& src = d.text->operands[1];
-  const int width = ptx::bits_of(d.type);
+  const int width = d.op == isa::Op::Isspacep ? 64 : ptx::bits_of(d.type);
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     if (src.kind == ptx::Operand::Kind::Vector) {
@@ -648,7 +727,9 @@ Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int h
 
 Word CtaExecutor::unwritten(int64_t offset, int width) {
   PoisonSource source{PoisonSource::Kind::Uninitialized, unwritten_name_, {}, {}};
-  return Word::symbolic(poison_term(unwritten_name_, term::bv(8 * width), offset, std::move(source)));
+  const Term t = poison_term(unwritten_name_, term::bv(8 * width), offset, std::move(source));
+  if (unwritten_by_) note_read(t, unwritten_by_->thread, unwritten_by_->instruction, unwritten_where_, std::to_string(offset));
+  return Word::symbolic(t);
 }
 
 }  // namespace coequal::exec

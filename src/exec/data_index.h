@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "tensor/motion.h"
 #include "term/store.h"
@@ -16,14 +17,31 @@ struct IndexRange {
   tensor::MotionId motion = 0;
   int64_t low = 0, high = 0, step = 1;
 
-  int64_t count() const { return (high - low) / step + 1; }
+  // At most 2^62.
+  int64_t count() const {
+    const __int128 n = (__int128{high} - low) / step + 1;
+    return n > (__int128{1} << 62) ? int64_t{1} << 62 : static_cast<int64_t>(n);
+  }
 };
 
-// Nothing if no useful range follows from the declared bounds of the leaves.
-std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions, const term::Term& word);
+// What a condition says of one word: its signed reading lies in [low, high] wherever the condition holds.
+struct IndexLimit {
+  term::Term word;
+  int64_t low = INT64_MIN, high = INT64_MAX;
+};
+using IndexLimits = std::vector<IndexLimit>;
+// Adds what follows for single words where `condition` has the value `truth`: comparisons with constants, joined by "and"
+// where all of them hold.
+void add_limits(const term::TermStore& store, const term::Term& condition, bool truth, IndexLimits& limits);
+
+// Nothing if no useful range follows from the declared bounds of the leaves and from the limits; it holds where the limits do.
+std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions, const term::Term& word,
+                                      const IndexLimits& limits = {});
 
 // The condition that the word has the signed value `value` (for the representative; moving parts move along), with sums,
-// shifts and extensions undone where they cannot wrap, so that it is a condition on the leaf itself.
-term::Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const term::Term& word, int64_t value);
+// shifts and extensions undone where they cannot wrap, so that it is a condition on the leaf itself. It is that condition
+// where the limits hold.
+term::Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const term::Term& word, int64_t value,
+                        const IndexLimits& limits = {});
 
 }  // namespace coequal::exec

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/defect.h"
 #include "base/options.h"
 #include "base/statistics.h"
+#include "exec/inline.h"
 #include "isa/inst_row.h"
 #include "ptx/cfg.h"
 #include "tensor/piece.h"
@@ -36,12 +38,21 @@ struct Argument {
 // A kernel ready to run.
 struct Kernel {
   const ptx::Module* module = nullptr;
-  const ptx::Function* function = nullptr;
+  const ptx::Function* entry = nullptr;     // as it stands in the module
+  InlinedFunction inlined;
+  const ptx::Function* function = nullptr;  // with the functions that it calls in place
   isa::DecodedFunction decoded;
   std::unique_ptr<ptx::Cfg> cfg;
 
   Kernel(const ptx::Module& m, const ptx::Function& f)
-      : module(&m), function(&f), decoded(isa::decode_function(m, f)), cfg(std::make_unique<ptx::Cfg>(f)) {}
+      : module(&m),
+        entry(&f),
+        inlined(inline_calls(m, f)),
+        function(inlined.function ? inlined.function.get() : &f),
+        decoded(isa::decode_function(m, *function)),
+        cfg(std::make_unique<ptx::Cfg>(*function)) {}
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
 };
 
 struct Launch {
@@ -73,6 +84,8 @@ struct PoisonSource {
   std::string what;      // "shared variable 'part'", "register %f3"
   Refusal refusal;       // Refused
   Defect defect;         // InactiveLane: what to report when the value reaches an output
+  // Uninitialized: the first load of a cell, for some of the cells.
+  std::map<int64_t, coequal::Access> reads{};
 };
 
 // A defect that happens under some inputs only: it is one exactly if the poison in `value` can reach it.

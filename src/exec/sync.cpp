@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
+
 namespace coequal::exec {
 
 namespace {
@@ -13,19 +15,9 @@ void join(HappensBefore::Clock& into, const HappensBefore::Clock& from) {
 
 }  // namespace
 
-HappensBefore::HappensBefore(uint32_t threads) : clocks_(threads, Clock(kWarpSize)) {
+HappensBefore::HappensBefore(uint32_t threads, bool crosses_warps)
+    : wide_(crosses_warps), clocks_(threads, Clock(crosses_warps ? threads : kWarpSize)) {
   for (uint32_t t = 0; t < threads; ++t) clocks_[t][slot(t)] = 1;
-}
-
-void HappensBefore::widen() {
-  if (wide_) return;
-  wide_ = true;
-  for (uint32_t t = 0; t < clocks_.size(); ++t) {
-    Clock wide(clocks_.size());
-    const uint32_t first = t / kWarpSize * kWarpSize;
-    for (uint32_t lane = 0; lane < kWarpSize && first + lane < clocks_.size(); ++lane) wide[first + lane] = clocks_[t][lane];
-    clocks_[t] = std::move(wide);
-  }
 }
 
 void HappensBefore::warp_barrier(uint32_t warp, uint32_t mask) {
@@ -40,7 +32,7 @@ void HappensBefore::warp_barrier(uint32_t warp, uint32_t mask) {
 }
 
 void HappensBefore::arrive(std::span<const uint32_t> threads, Clock& barrier) {
-  widen();
+  CHECK(wide_);
   barrier.resize(clocks_.size());
   for (const uint32_t t : threads) {
     join(barrier, clocks_[t]);
@@ -73,8 +65,10 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
     const int other = unordered_lane(group, now.thread, order);
     const bool guarded = group.guard.valid() || now.guard.valid();
     const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op;
-    const bool same_write = now.role == Role::Write && group.role == Role::Write && now.instruction == group.instruction &&
-                            now.at == group.at && same_word(now.value, group.value);
+    // Known words are their bits; a term is the same bits only where one instruction computed it.
+    const bool same_write = now.role == Role::Write && group.role == Role::Write && now.at == group.at &&
+                            (now.instruction == group.instruction || now.value.tag == Tag::Concrete) &&
+                            same_word(now.value, group.value);
     if (other >= 0) {
       const bool reads = now.role == Role::Read && group.role == Role::Read;
       const bool atomics = now.role == Role::Atomic && group.role == Role::Atomic;

@@ -18,11 +18,11 @@ namespace coequal::exec {
 
 class HappensBefore {
  public:
-  explicit HappensBefore(uint32_t threads);
+  // `crosses_warps`: named barriers of part of the CTA may order threads of different warps inside an epoch.
+  explicit HappensBefore(uint32_t threads, bool crosses_warps = false);
 
   uint32_t epoch() const { return epoch_; }
   uint32_t clock(uint32_t thread) const { return clocks_[thread][slot(thread)]; }
-  // Whether anything inside this epoch orders threads of different warps.
   bool crosses_warps() const { return wide_; }
   // Whether what `other` did in this epoch up to its clock `clock` is ordered before what `thread` does now.
   bool sees(uint32_t thread, uint32_t other, uint32_t clock) const {
@@ -40,10 +40,9 @@ class HappensBefore {
 
  private:
   size_t slot(uint32_t thread) const { return wide_ ? thread : thread % kWarpSize; }
-  void widen();
 
   uint32_t epoch_ = 0;
-  bool wide_ = false;          // clocks have an entry for every thread of the CTA, not of the warp alone
+  bool wide_;                  // clocks have an entry for every thread of the CTA, not of the warp alone
   std::vector<Clock> clocks_;  // by thread
 };
 
@@ -74,7 +73,7 @@ class AccessHistory {
   struct Finding {
     // Of the conflicts that always happen at most one, the root one; of those under guards all.
     absl::InlinedVector<Conflict, 1> conflicts;
-    bool same_writes = false;  // an unordered write of one instruction stored the same value: no conflict
+    bool same_writes = false;  // an unordered write stored the same bits: no conflict
   };
 
   // Checks `now` against the history and records it.

@@ -64,7 +64,10 @@ inline bool same_word(const Word& a, const Word& b) {
   if (a.tag != b.tag) return false;
   if (a.tag == Tag::Unset) return true;
   if (a.tag == Tag::Concrete) return a.bits == b.bits && a.motion == b.motion;
-  return a.term == b.term && (a.tag != Tag::Real || (a.format == b.format && a.shadow == b.shadow));
+  if (a.term != b.term) return false;
+  if (a.tag != Tag::Real) return true;
+  if (a.format != b.format || a.shadow != b.shadow) return false;
+  return !a.shadow || (a.bits == b.bits && a.motion == b.motion);
 }
 
 inline constexpr int kWarpSize = 32;
@@ -119,6 +122,16 @@ class Bank {
     tag[lane] = Tag::Concrete;
     bits[lane] = value;
     motion[lane] = m;
+  }
+  // A real that is no constant.
+  void set_real(int lane, const Term& value, term::FloatFormat f) {
+    tag[lane] = Tag::Real;
+    shadow[lane] = false;
+    format[lane] = f;
+    bits[lane] = 0;
+    motion[lane] = 0;
+    if (!terms_) terms_ = std::make_unique<Terms>();
+    (*terms_)[lane] = value;
   }
   const Term& term(int lane) const { return (*terms_)[lane]; }
 

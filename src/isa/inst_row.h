@@ -63,6 +63,9 @@ enum class Op : uint8_t {
   StMatrix,
   Mma,
   MovMatrix,
+  WmmaLoad,
+  WmmaStore,
+  WmmaMma,
   Nop,  // pragma-like: nanosleep, griddepcontrol, setmaxnreg, ...
 };
 

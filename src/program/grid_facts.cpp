@@ -413,11 +413,13 @@ class Finder {
       for (const Writer& w : step_->after->own_atomics(at)) {
         if (w.cls != c || w.ordinal != i || read.non_coherent) {
           if (meets(w)) break;
-        } else {
+        } else if (w.update().cell != cell) {
+          // As above: the executor orders the two where they meet at the representative.
           raced_readers_.insert({c, i});
           refuse("ld.global", read.origin,
-                 fmt::format("a block reads {}[{}], which it updates by atomics", info_->name,
-                             info_->index_text(at)));
+                 fmt::format("a block reads {}[{}] and updates it through another address: their "
+                             "order is not known",
+                             info_->name, info_->index_text(at)));
         }
       }
     }

@@ -129,6 +129,16 @@ class FunctionCompiler {
     for (const Variable& v : f_.locals)
       local_at_.push_back(v.space == StateSpace::Shared ? 0 : place(v, &out_.frame_size));
     out_.frame_size = align_up(out_.frame_size, 16);
+    for (const Variable& v : f_.params) out_.param_register.push_back(register_of(v));
+    for (const Variable& v : f_.returns) out_.return_register.push_back(register_of(v));
+  }
+
+  // A parameter's register is declared before those of the body.
+  uint32_t register_of(const Variable& v) const {
+    if (v.space != StateSpace::Reg) return FunctionCode::kNoRegister;
+    for (uint32_t r = 0; r < f_.registers.size(); ++r)
+      if (f_.registers[r].name == v.name) return r;
+    return FunctionCode::kNoRegister;
   }
 
   void refuse(std::string message) {

@@ -126,6 +126,9 @@ struct FunctionCode {
   std::vector<std::string> refusals;
   // Of a kernel, offsets in its parameters; else in the frame.
   std::vector<uint64_t> param_at, return_at;
+  // Of a function, those that are registers instead; kNoRegister for the others.
+  static constexpr uint32_t kNoRegister = ~0u;
+  std::vector<uint32_t> param_register, return_register;
   uint32_t register_count = 0;  // with the condition code as the last one
   std::vector<uint64_t> register_masks;
   uint64_t frame_size = 0;

@@ -103,6 +103,8 @@ Outcome LoadedModule::launch(const ptx::Function& kernel, const LaunchConfig& co
   if (is_new) entry->second = compile(module, kernel, impl_->globals);
   LaunchState state{module, entry->second, impl_->memory, config, options, budget};
   state.random = options.seed * 2 + 1;
+  FloatWatch watch;
+  if (options.watch_floats) state.watch = &watch;
   for (const FunctionCode& function : entry->second.functions)
     state.max_registers = std::max(state.max_registers, function.register_count);
 
@@ -134,7 +136,7 @@ Outcome LoadedModule::launch(const ptx::Function& kernel, const LaunchConfig& co
     }
     if (cta->run(kTurn) == Cta::Status::Paused) paused.push_back(std::move(cta));
   }
-  return {std::move(state.fault), state.steps};
+  return {std::move(state.fault), state.steps, watch.events()};
 }
 
 }  // namespace coequal::replay

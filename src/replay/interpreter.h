@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/source_span.h"
 #include "ptx/module.h"
+#include "replay/float_watch.h"
 #include "replay/memory.h"
 
 namespace coequal::replay {
@@ -51,6 +52,7 @@ struct RunOptions {
   // What uninitialised registers, local and shared memory hold.
   uint8_t fill = 0xff;
   uint64_t step_limit = uint64_t{1} << 36;  // thread-instructions
+  bool watch_floats = false;                // fills Outcome::floats; some times slower
 };
 
 enum class FaultKind : uint8_t {
@@ -75,6 +77,7 @@ struct Fault {
 struct Outcome {
   std::optional<Fault> fault;
   uint64_t steps = 0;  // thread-instructions executed
+  FloatEvents floats = {};
   bool ok() const { return !fault; }
 };
 

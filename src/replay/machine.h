@@ -29,6 +29,7 @@ struct LaunchState {
   uint64_t next_check = 0;  // of the budget
   uint32_t max_registers = 0;
   std::optional<Fault> fault = {};
+  FloatWatch* watch = nullptr;
 
   uint64_t next_random();
 };

@@ -23,6 +23,7 @@ void for_lanes(uint32_t lanes, F f) {
 uint64_t fill_pattern(uint8_t fill) { return uint64_t{0x0101010101010101} * fill; }
 
 constexpr uint32_t kMaxDepth = 256;
+constexpr size_t kMaxRegisterParams = 64;
 
 }  // namespace
 
@@ -439,6 +440,7 @@ void Warp::pure(const Code& code, uint32_t active) {
   for_lanes(active, [&](uint32_t lane) {
     for (uint32_t i = 0; i < sources; ++i) in[i] = value(i, lane);
     conc(d, in, out);
+    if (launch_.watch) launch_.watch->pure(d, in, out);
     for (uint32_t i = 0; i < destinations; ++i) write(to[i], lane, out[i]);
   });
 }
@@ -517,11 +519,23 @@ bool Warp::call_one(const CallSite& site, uint32_t lane) {
     return fail(FaultKind::Invalid, lane, "calls are nested too deeply");
   if (!callee.function || callee.param_at.size() != site.arguments.size())
     return fail(FaultKind::Invalid, lane, "call of '" + function.name + "' with other parameters");
+  if (site.arguments.size() > kMaxRegisterParams)
+    return fail(FaultKind::Refused, lane, "calls with that many parameters are not modelled");
   std::vector<uint8_t>& stack = local_[lane];
   const uint64_t caller_base = frames_[lane].back().base, base = stack.size();
   stack.resize(base + callee.frame_size, launch_.options.fill);
+  uint64_t values[kMaxRegisterParams] = {};
   for (size_t i = 0; i < site.arguments.size(); ++i) {
     const CallSite::Slot& slot = site.arguments[i];
+    if (callee.param_register[i] != FunctionCode::kNoRegister) {
+      if (slot.kind == CallSite::Slot::Kind::Value) {
+        values[i] = read(slot.source, lane);
+      } else if (slot.kind == CallSite::Slot::Kind::Frame) {
+        std::memcpy(&values[i], stack.data() + caller_base + slot.frame_offset,
+                    std::min<uint64_t>(slot.size, 8));
+      }
+      continue;
+    }
     uint8_t* to = stack.data() + base + callee.param_at[i];
     const uint64_t size = std::min(slot.size, function.params[i].size);
     if (slot.kind == CallSite::Slot::Kind::Value) {
@@ -537,6 +551,9 @@ bool Warp::call_one(const CallSite& site, uint32_t lane) {
   const uint64_t pattern = fill_pattern(launch_.options.fill);
   for (uint32_t r = 0; r < callee.register_count; ++r)
     levels_[depth][size_t{r} * kWarpSize + lane] = pattern & callee.register_masks[r];
+  for (size_t i = 0; i < site.arguments.size(); ++i)
+    if (const uint32_t r = callee.param_register[i]; r != FunctionCode::kNoRegister)
+      levels_[depth][size_t{r} * kWarpSize + lane] = values[i] & callee.register_masks[r];
   frames_[lane].push_back({static_cast<uint32_t>(index), pc_[lane], base});
   pc_[lane] = 0;
   return true;
@@ -562,6 +579,11 @@ bool Warp::leave(uint32_t active) {
     for (size_t i = 0; i < site.results.size() && i < from.return_at.size(); ++i) {
       const CallSite::Slot& slot = site.results[i];
       const uint8_t* value = stack.data() + frame.base + from.return_at[i];
+      uint64_t in_register = 0;
+      if (const uint32_t r = from.return_register[i]; r != FunctionCode::kNoRegister) {
+        in_register = levels_[depth_[lane] + 1][size_t{r} * kWarpSize + lane];
+        value = reinterpret_cast<const uint8_t*>(&in_register);
+      }
       if (slot.kind == CallSite::Slot::Kind::Frame) {
         std::memcpy(stack.data() + caller.base + slot.frame_offset, value,
                     std::min(slot.size, from.function->returns[i].size));

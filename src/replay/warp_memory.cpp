@@ -181,6 +181,7 @@ bool Warp::atomic(const Code& code, uint32_t active) {
     std::array<uint64_t, 8> old{};
     for (uint32_t i = 0; i < count; ++i) {
       old[i] = load_bytes(at + i * element, element);
+      if (launch_.watch) launch_.watch->atomic(d, old[i], read(source(code, i), lane));
       const uint64_t value =
           combine(d, old[i], read(source(code, i), lane), swaps ? read(source(code, 1), lane) : 0);
       std::memcpy(at + i * element, &value, element);

@@ -124,6 +124,14 @@ bool Warp::multiply_matrices(const Code& code, uint32_t lanes) {
         sum = std::fma(a[static_cast<size_t>(row * s.k + k)],
                        b[static_cast<size_t>(k * s.n + column)], sum);
     }
+  if (launch_.watch && type_d != ScalarType::S32) {
+    const auto precision = [](ScalarType type) { return isa::spec_of(type).fraction_bits + 1; };
+    for (const double x : a) launch_.watch->matrix_value(x, precision(type_a));
+    for (const double x : b) launch_.watch->matrix_value(x, precision(type_b));
+    for (const double x : c)
+      launch_.watch->matrix_sum(
+          x, float_to_double(isa::spec_of(type_d), float_from_double(isa::spec_of(type_d), x)));
+  }
   const auto result_bits = [&](double value) -> uint64_t {
     if (type_d == ScalarType::S32) {
       if (d.satfinite) value = std::min(std::max(value, -2147483648.0), 2147483647.0);

@@ -197,6 +197,17 @@ int64_t MotionTable::value(MotionId id, size_t ordinal) const {
   return v;
 }
 
+const std::vector<int64_t>& MotionTable::values(MotionId id) const {
+  if (!motions_[id].affine) return *motions_[id].values;
+  auto& kept = expanded_[id];
+  if (!kept) {
+    std::vector<int64_t> all(ctas_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = value(id, i);
+    kept = std::make_shared<const std::vector<int64_t>>(std::move(all));
+  }
+  return *kept;
+}
+
 MotionId MotionTable::add(MotionId a, MotionId b) {
   if (a == 0) return b;
   if (b == 0) return a;

@@ -44,6 +44,8 @@ class MotionTable {
   Box box() const;
 
   int64_t value(MotionId id, size_t ordinal) const;
+  // All values, one per ordinal; kept from the first call on. Valid as long as the table.
+  const std::vector<int64_t>& values(MotionId id) const;
   MotionId add(MotionId a, MotionId b);
   MotionId sub(MotionId a, MotionId b);
   MotionId scale(MotionId a, int64_t factor);
@@ -117,6 +119,7 @@ class MotionTable {
   mutable Living living_;
   mutable std::vector<RangeEntry> ranges_;
   mutable absl::flat_hash_map<std::pair<MotionId, int64_t>, DivisibleEntry> divisibles_;
+  mutable absl::flat_hash_map<MotionId, std::shared_ptr<const std::vector<int64_t>>> expanded_;  // of affine motions
 };
 
 }  // namespace coequal::tensor

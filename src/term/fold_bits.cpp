@@ -478,7 +478,15 @@ Folded TermStore::Folder::fold_bitwise(Kind kind, const Term& a, const Term& b) 
     while (end < width && !(starts >> end & 1)) ++end;
     const Term x = from_fields(slice(f, at, end - at));
     const Term y = from_fields(slice(g, at, end - at));
-    append_fields(s.make(kind, {x, y}), result);
+    // Bits that a mask of some of the word decides are discarded, poison among them too.
+    const std::optional<uint64_t> deciding =
+        kind == Kind::BvAnd ? std::optional<uint64_t>(0)
+        : kind == Kind::BvOr ? std::optional<uint64_t>(low_mask(end - at))
+                             : std::nullopt;
+    if (deciding && (s.as_bits(x) == deciding || s.as_bits(y) == deciding))
+      result.push_back({Term(), 0, end - at, *deciding});
+    else
+      append_fields(s.make(kind, {x, y}), result);
     at = end;
   }
   return from_fields(std::move(result));

@@ -8,6 +8,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -156,6 +157,44 @@ class TermStore {
     Anchor many[kMaxGroups];
     return fill(many);
   }
+
+  // How one term lies relative to another of its shape: a distance per group.
+  class Translation {
+   public:
+    // Adds what leads from `from` to `to`; false if no one translation does all that was added (motions must agree).
+    bool add(const TermStore& store, const Term& from, const Term& to) {
+      if (from.shape() != to.shape()) return false;
+      const auto gs = store.groups(from);
+      for (size_t i = 0; i < gs.size(); ++i) {
+        const Anchor a = store.anchor(from, static_cast<int>(i)), b = store.anchor(to, static_cast<int>(i));
+        if (a.motion != b.motion) return false;
+        const int64_t distance = b.cell - a.cell;
+        int k = 0;
+        while (k < count_ && groups_[static_cast<size_t>(k)] != gs[i]) ++k;
+        if (k == count_) {
+          if (count_ == static_cast<int>(groups_.size())) return false;
+          groups_[static_cast<size_t>(count_)] = gs[i];
+          distances_[static_cast<size_t>(count_++)] = distance;
+        } else if (distances_[static_cast<size_t>(k)] != distance) {
+          return false;
+        }
+      }
+      return true;
+    }
+    // The term moved by it; groups that were not added stay.
+    Term apply(const TermStore& store, const Term& t) const {
+      return store.map_anchors(t, [&](GroupId group, Anchor a) {
+        for (int k = 0; k < count_; ++k)
+          if (groups_[static_cast<size_t>(k)] == group) a.cell += distances_[static_cast<size_t>(k)];
+        return a;
+      });
+    }
+
+   private:
+    std::array<GroupId, 4> groups_{};
+    std::array<int64_t, 4> distances_{};
+    int count_ = 0;
+  };
 
   // Total order of terms by structure and relative position, for reports and canonical order.
   // Covariant: translating both in the same way keeps it.

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -255,6 +256,76 @@ class Json(Case):
                 instance["seconds"] = {}
             texts.append(json.dumps(document))
         self.assertEqual(texts[0], texts[1])
+
+
+class Run(Case):
+    def npy(self, name, values, kind="<f4", version=1):
+        """An .npy file as NumPy writes it."""
+        header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
+        size = struct.pack("<H" if version == 1 else "<I", len(header) + 1)
+        path = self.folder / name
+        path.write_bytes(b"\x93NUMPY" + bytes([version, 0]) + size + header + b"\n"
+                         + struct.pack(f"<{len(values)}{'f' if kind == '<f4' else 'd'}", *values))
+        return path
+
+    def run_instance(self, code, *arguments):
+        done = self.run_coequal("run", *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_files_in_and_out(self):
+        path = self.write("other", DOUBLE, THRICE)
+        x = [0.5, -1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1024.25]
+        for version in (1, 2):
+            given = self.npy("x.npy", x, version=version)
+            for program, factor in (("a", 2), ("b", 3)):
+                out = self.folder / f"y{program}.npy"
+                done = self.run_instance(0, path, "--program", program, "--input", f"x={given}", "--output", f"y={out}")
+                self.assertIn("y f32 [8]", done.stdout)
+                data = out.read_bytes()
+                self.assertEqual(data[:8], b"\x93NUMPY\x01\x00")
+                length = struct.unpack("<H", data[8:10])[0]
+                self.assertEqual((10 + length) % 64, 0)
+                self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (8,)", data[10:10 + length])
+                self.assertEqual(list(struct.unpack("<8f", data[10 + length:])), [factor * v for v in x])
+
+    def test_numbers_and_print(self):
+        path = self.write("same", DOUBLE)
+        done = self.run_instance(0, path, "--input", "x=1.25", "--print", "y")
+        self.assertEqual(done.stdout, "y = 2.5 2.5 2.5 2.5 2.5 2.5 2.5 2.5\n")
+
+    def test_random_inputs_follow_the_seed(self):
+        path = self.write("same", DOUBLE)
+        first, again, other = (self.run_instance(0, path, "--seed", s, "--print", "x").stdout for s in (1, 1, 2))
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+        for order in ("backward", "random", "interleaved", "lanes"):
+            self.assertEqual(self.run_instance(0, path, "--order", order, "--print", "x").stdout, first)
+
+    def test_uninitialised_memory_holds_the_fill(self):
+        path = self.write("longer", DOUBLE, y_cells=9)
+        for fill, value in ((0, "0"), (64, "3.0039215")):  # 0x40404040
+            done = self.run_instance(0, path, "--input", "x=1", "--print", "y", "--fill", fill)
+            self.assertEqual(done.stdout, "y =" + " 2" * 8 + f" {value}\n")
+
+    def test_a_fault_is_1_and_names_its_line(self):
+        done = self.run_instance(1, self.write("short", DOUBLE, y_cells=7))
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"short_a.ptx:19: out-of-bounds: .*thread 7,0,0")
+
+    def test_bad_usage_is_2(self):
+        path = self.write("same", DOUBLE)
+        wide = self.npy("wide.npy", [1.0] * 8, kind="<f8")
+        short = self.npy("short.npy", [1.0] * 7)
+        (self.folder / "text.npy").write_text("no array")
+        for arguments in (["--program", "b"], ["--input", "z=1"], ["--input", "x"], ["--input", "x=one"], ["--print", "z"],
+                          ["--output", "z=f.npy"], ["--order", "sideways"], ["--fill", "256"], ["--input", f"x={wide}"],
+                          ["--input", f"x={short}"], ["--input", f"x={self.folder}/text.npy"],
+                          ["--input", f"x={self.folder}/none.npy"], ["--output", f"y={self.folder}/no/such.npy"]):
+            with self.subTest(arguments):
+                done = self.run_instance(2, path, *arguments)
+                self.assertEqual(done.stdout, "")
+                self.assertTrue(done.stderr.startswith("coequal: "), done.stderr)
 
 
 class Interruption(Case):

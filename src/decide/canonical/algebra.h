@@ -11,11 +11,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "decide/canonical/value.h"
 #include "term/id_table.h"
@@ -26,6 +26,7 @@ namespace coequal::decide {
 class Algebra {
  public:
   static constexpr size_t kFlatTerms = 32;      // of a sum that is kept flat
+  static constexpr size_t kFlatWords = 2048;      // of a sum of words that is kept flat
   static constexpr size_t kExponentTerms = 4096;  // into which an exponent is split
 
   explicit Algebra(const term::TermStore& store);
@@ -42,6 +43,8 @@ class Algebra {
   // The one atom of a monomial that is an atom to the power 1.
   std::optional<AtomId> single(MonoId m) const;
   Range range(const Value& v) const;
+  // Adds bounds that were proved of the atom wherever it is defined.
+  void refine_range(AtomId id, const Range& known);
   bool total(MonoId m) const;
   bool may_be_infinite(MonoId m) const;
   uint32_t depth(MonoId m) const;
@@ -80,6 +83,7 @@ class Algebra {
   Value min(const Value& a, const Value& b) { return negate(max(negate(a), negate(b))); }
   Value max_of(std::vector<Value> args, size_t flat_limit = kFlatTerms);
   Value tanh(const Value& a);
+  Value indicator(CondId c);  // 1 where it holds, 0 elsewhere
   Value select(CondId c, const Value& a, const Value& b);
   Value function(term::Kind kind, std::vector<Value> args);
   Value of_word(term::Kind kind, uint64_t payload, WordId w);
@@ -102,18 +106,30 @@ class Algebra {
   CondId compare_words(term::Kind kind, WordId a, WordId b);
   bool total_condition(CondId c) const { return cond(c).total; }
 
+  // The word and the constant of "word = constant".
+  std::optional<std::pair<WordId, WordId>> equality(CondId c) const;
+
   // ---- Words ----
   WordId word(Word w);
+  WordId word_constant(uint64_t bits, int width);
+  // constant + sum of coefficient * word, modulo 2^width.
+  struct Linear {
+    uint64_t constant = 0;
+    std::vector<std::pair<WordId, uint64_t>> terms = {};
+  };
+  Linear linear(WordId id) const;
+  WordId of_linear(const Linear& sum, int width);
+  static void add_to(Linear& into, const Linear& x, uint64_t factor);
 
-  // ---- Regions: conditions that are taken to hold while case analysis rebuilds values ----
-  void assume(CondId c) { assumed_[c] = true; assumed_[negation(c)] = false; }
-  void forget_assumptions() { assumed_.clear(); }
+  // ---- Regions ----
+  // While one is set, conditions that it decides are constants: values made meanwhile hold in its region only.
+  using Oracle = std::function<std::optional<bool>(CondId even)>;
+  void set_oracle(Oracle oracle) { oracle_ = std::move(oracle); }
+  bool in_region() const { return oracle_ != nullptr; }
 
   size_t bytes() const { return bytes_; }
 
  private:
-  friend class Rebuilder;
-
   AtomId intern_atom(Atom atom);
   MonoId intern_mono(std::vector<Factor> factors);
   CondId intern_cond(Cond cond);
@@ -131,6 +147,18 @@ class Algebra {
   CondId infinite_condition(const Value& v, bool negative);
   bool has_infinite_arm(AtomId id) const;
   Value log_of_rational(const Rational& c);
+  WordId intern_word(Word w);
+  WordId flag(CondId c, int width);
+  std::optional<CondId> as_flag(WordId id) const;
+  struct FlagSum {
+    int64_t low = 0, high = 0, constant = 0;
+    std::vector<std::pair<CondId, int64_t>> flags = {};
+  };
+  std::optional<FlagSum> flag_sum(const Linear& sum, int width, bool is_signed) const;
+  void add_guarded(Linear& into, CondId c, const Linear& x, int width);
+  WordId word_select(CondId c, WordId then, WordId other, int width);
+  WordId word_extreme(term::Kind kind, bool is_signed, std::vector<WordId> args, int width);
+  std::optional<uint64_t> folded_word(const Word& w) const;
 
   const term::TermStore& store_;
   std::deque<Atom> atoms_;
@@ -138,8 +166,7 @@ class Algebra {
   std::deque<Cond> conds_;
   std::deque<Word> words_;
   term::IdTable atom_index_, mono_index_, cond_index_, word_index_;
-  absl::flat_hash_map<CondId, bool> assumed_;
-  absl::flat_hash_map<MonoId, Value> exp_cache_;
+  Oracle oracle_;
   MonoId infinity_ = kOne, undefined_ = kOne;
   size_t bytes_ = 0;
 };

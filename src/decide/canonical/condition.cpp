@@ -16,9 +16,9 @@ bool is_even_integer(const Rational& x) { return (x * Rational(1, 2)).is_integer
 }  // namespace
 
 CondId Algebra::assumed(CondId c) const {
-  if (assumed_.empty()) return c;
-  const auto it = assumed_.find(c);
-  return it == assumed_.end() ? c : it->second ? kTrue : kFalse;
+  if (!oracle_) return c;
+  const auto value = oracle_(c);
+  return !value ? c : *value ? kTrue : kFalse;
 }
 
 CondId Algebra::intern_cond(Cond cond) {
@@ -67,6 +67,9 @@ CondId Algebra::positive(const Value& v) {
   std::vector<Factor> kept;
   for (const Factor& f : monos_[v.m]) {
     if (power_range(f.atom, f.exponent).positive()) continue;
+    // [c] t > 0 where c holds and t > 0.
+    if (atoms_[f.atom].kind == AtomKind::Indicator && f.exponent.sign() > 0)
+      return all({atoms_[f.atom].condition, positive({v.c, divide(v.m, intern_mono({f}))})});
     if (!f.exponent.is_integer()) {  // a root is defined where its base is not negative, and positive where it is not 0
       if (f.exponent.sign() > 0) kept.push_back({f.atom, Rational(1)});
       continue;
@@ -172,6 +175,14 @@ CondId Algebra::equal(const Value& a, const Value& b) {
   return zero(sub(a, b));
 }
 
+std::optional<std::pair<WordId, WordId>> Algebra::equality(CondId c) const {
+  const Cond& e = cond(c);
+  if (e.kind != CondKind::Word || static_cast<Kind>(e.a) != Kind::BvEq) return std::nullopt;
+  if (words_[e.right].kind == Kind::BvConst) return std::pair(e.left, e.right);
+  if (words_[e.left].kind == Kind::BvConst) return std::pair(e.right, e.left);
+  return std::nullopt;
+}
+
 CondId Algebra::any(std::vector<CondId> args) {
   std::vector<CondId> flat;
   for (CondId c : args) {
@@ -221,6 +232,22 @@ CondId Algebra::any(std::vector<CondId> args) {
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   }
+  // A word is not two constants at once: w != 1 or w = 2 is w != 1; w != 1 or w != 2 is true.
+  absl::flat_hash_map<WordId, std::pair<WordId, CondId>> unequal;
+  for (CondId c : flat)
+    if (c & 1)
+      if (const auto e = equality(c)) {
+        const auto [it, fresh] = unequal.try_emplace(e->first, e->second, c);
+        if (!fresh && it->second.first != e->second) return kTrue;
+      }
+  if (!unequal.empty())
+    std::erase_if(flat, [&](CondId c) {
+      if (c & 1) return false;
+      const auto e = equality(c);
+      if (!e) return false;
+      const auto it = unequal.find(e->first);
+      return it != unequal.end() && it->second.first != e->second;
+    });
   // Absorption: a or (a and b) is a.
   if (flat.size() <= 64) {
     std::erase_if(flat, [&](CondId c) {
@@ -241,161 +268,6 @@ CondId Algebra::any(std::vector<CondId> args) {
 CondId Algebra::all(std::vector<CondId> args) {
   for (CondId& c : args) c = negation(c);
   return negation(any(std::move(args)));
-}
-
-// ---- Words ----
-
-namespace {
-
-uint64_t mask_of(int width) { return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
-int64_t signed_value(uint64_t bits, int width) {
-  const int shift = 64 - width;
-  return static_cast<int64_t>(bits << shift) >> shift;
-}
-
-}  // namespace
-
-WordId Algebra::word(Word w) {
-  if (term::is_commutative(w.kind) && w.words.size() == 2 && w.words[1] < w.words[0])
-    std::swap(w.words[0], w.words[1]);
-  if (w.kind == Kind::Select && w.conds.size() == 1) {
-    if (w.conds[0] == kTrue) return w.words[0];
-    if (w.conds[0] == kFalse) return w.words[1];
-    if (w.words[0] == w.words[1]) return w.words[0];
-    if (w.conds[0] & 1) {
-      w.conds[0] ^= 1;
-      std::swap(w.words[0], w.words[1]);
-    }
-  }
-  if (w.kind == Kind::BvOfBool && w.conds[0] <= kFalse) {
-    const bool value = w.conds[0] == kTrue;
-    w.kind = Kind::BvConst;
-    w.conds.clear();
-    w.payload = value;
-  }
-  uint64_t h = mix(mix(static_cast<uint64_t>(w.kind), w.width), mix(w.payload, static_cast<uint64_t>(w.cell)));
-  for (WordId x : w.words) h = mix(h, x);
-  for (CondId x : w.conds) h = mix(h, x);
-  for (const Value& v : w.values) h = mix(h, mix(v.c.hash(), v.m));
-  const uint32_t found = word_index_.find(h, [&](uint32_t id) {
-    const Word& other = words_[id];
-    return other.kind == w.kind && other.width == w.width && other.payload == w.payload &&
-           other.cell == w.cell && other.words == w.words && other.conds == w.conds && other.values == w.values;
-  });
-  if (found != term::IdTable::kNone) return found;
-  w.total = w.kind != Kind::Poison && w.kind != Kind::BvUdiv && w.kind != Kind::BvSdiv &&
-            w.kind != Kind::BvUrem && w.kind != Kind::BvSrem;
-  for (WordId x : w.words) {
-    w.total = w.total && words_[x].total;
-    w.depth = std::max(w.depth, words_[x].depth + 1);
-  }
-  for (CondId x : w.conds) {
-    w.total = w.total && cond(x).total;
-    w.depth = std::max(w.depth, cond(x).depth + 1);
-  }
-  for (const Value& v : w.values) {
-    w.total = w.total && total(v.m);
-    w.depth = std::max(w.depth, depth(v.m) + 1);
-  }
-  const auto id = static_cast<WordId>(words_.size());
-  bytes_ += sizeof(Word) + 64;
-  words_.push_back(std::move(w));
-  word_index_.insert(h, id);
-  return id;
-}
-
-CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
-  if (a == b) return kind == Kind::BvEq ? kTrue : kFalse;
-  const int width = words_[a].width;
-  const bool const_a = words_[a].kind == Kind::BvConst, const_b = words_[b].kind == Kind::BvConst;
-  if (const_a && const_b) {
-    const uint64_t x = words_[a].payload, y = words_[b].payload;
-    const bool value = kind == Kind::BvEq    ? x == y
-                       : kind == Kind::BvUlt ? x < y
-                                             : signed_value(x, width) < signed_value(y, width);
-    return value ? kTrue : kFalse;
-  }
-  for (int swap = 0; swap < 2; ++swap) {
-    const WordId x = swap ? b : a, c = swap ? a : b;
-    if (words_[c].kind != Kind::BvConst) continue;
-    const Word& w = words_[x];
-    const uint64_t constant = words_[c].payload;
-    // A flag against a constant, a choice between constants against a constant.
-    if (w.kind == Kind::BvOfBool && kind == Kind::BvEq)
-      return constant == 0 ? negation(w.conds[0]) : constant == 1 ? w.conds[0] : kFalse;
-    if (w.kind == Kind::Select &&
-        (words_[w.words[0]].kind == Kind::BvConst || words_[w.words[1]].kind == Kind::BvConst)) {
-      const CondId condition = w.conds[0];
-      const WordId then = w.words[0], other = w.words[1];
-      return choose(condition, swap ? compare_words(kind, c, then) : compare_words(kind, then, c),
-                    swap ? compare_words(kind, c, other) : compare_words(kind, other, c));
-    }
-    // Declared bounds of a leaf.
-    if (w.kind == Kind::Leaf || w.kind == Kind::Scalar) {
-      const bool leaf = w.kind == Kind::Leaf;
-      const term::Bounds& bounds = leaf ? store_.group(static_cast<term::GroupId>(w.payload)).bounds
-                                        : store_.scalar(static_cast<uint32_t>(w.payload)).bounds;
-      const DType dtype = leaf ? store_.group(static_cast<term::GroupId>(w.payload)).dtype
-                               : store_.scalar(static_cast<uint32_t>(w.payload)).dtype;
-      const bool is_signed = is_signed_integer(dtype);
-      std::optional<Rational> lo = bounds.min, hi = bounds.max;
-      if (bounds.above && (!lo || *bounds.above + Rational(1) > *lo)) lo = bounds.above->floor() + Rational(1);
-      if (bounds.below && (!hi || *bounds.below - Rational(1) < *hi)) hi = -(-*bounds.below).floor() - Rational(1);
-      if (dtype == DType::Bool) {
-        if (!lo) lo = Rational(0);
-        if (!hi) hi = Rational(1);
-      }
-      const Rational value = is_signed ? Rational(signed_value(constant, width)) : Rational::from_u64(constant);
-      // The order asked about must be the order in which the bounds are stated.
-      const bool same_order = kind == Kind::BvEq || (kind == Kind::BvSlt) == is_signed ||
-                              (lo && lo->sign() >= 0 && signed_value(constant, width) >= 0 &&
-                               (is_signed || (hi && *hi <= Rational(signed_value(mask_of(width) >> 1, width)))));
-      if (same_order) {
-        if (kind == Kind::BvEq) {
-          if ((lo && value < *lo) || (hi && value > *hi)) return kFalse;
-          if (lo && hi && *lo == *hi && value == *lo) return kTrue;
-        } else if (!swap) {  // leaf < constant
-          if (hi && *hi < value) return kTrue;
-          if (lo && *lo >= value) return kFalse;
-        } else {  // constant < leaf
-          if (lo && *lo > value) return kTrue;
-          if (hi && *hi <= value) return kFalse;
-        }
-      }
-    }
-  }
-  Cond cond;
-  cond.kind = CondKind::Word;
-  cond.a = static_cast<uint32_t>(kind);
-  cond.left = a;
-  cond.right = b;
-  if (kind == Kind::BvEq && b < a) std::swap(cond.left, cond.right);
-  return assumed(intern_cond(std::move(cond)));
-}
-
-Value Algebra::of_word(Kind kind, uint64_t payload, WordId id) {
-  const Word& w = words_[id];
-  if (kind == Kind::RealOfSigned || kind == Kind::RealOfUnsigned) {
-    const bool is_signed = kind == Kind::RealOfSigned;
-    if (w.kind == Kind::BvConst)
-      return number(is_signed ? Rational(signed_value(w.payload, w.width)) : Rational::from_u64(w.payload));
-    if (w.kind == Kind::BvZeroExtend) return of_word(Kind::RealOfUnsigned, 0, w.words[0]);
-    if (w.kind == Kind::BvSignExtend && is_signed) return of_word(kind, 0, w.words[0]);
-    if (w.kind == Kind::Select) {
-      const CondId c = w.conds[0];
-      const WordId then = w.words[0], other = w.words[1];
-      return select(c, of_word(kind, 0, then), of_word(kind, 0, other));
-    }
-    if (w.kind == Kind::BvOfBool)
-      return select(w.conds[0], number(is_signed && w.width == 1 ? -1 : 1), number(0));
-  }
-  if (kind == Kind::RealOfBits && w.kind == Kind::BitsOfReal && w.payload == payload) return w.values[0];
-  Atom atom;
-  atom.kind = AtomKind::OfWord;
-  atom.a = static_cast<uint32_t>(kind);
-  atom.b = static_cast<int64_t>(payload);
-  atom.word = id;
-  return of_atom(std::move(atom));
 }
 
 }  // namespace coequal::decide

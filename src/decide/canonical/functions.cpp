@@ -239,6 +239,18 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
   std::erase_if(args, [&](const Value& v) { return args.size() > 1 && is_infinity(v); });
   if (args.empty()) return infinity(true);
 
+  // Powers of two grow with their exponents: max(2^a, 2^b) = 2^max(a, b).
+  auto is_power = [&](const Value& v) {
+    if (!v.c.is_one()) return false;
+    for (const Factor& f : monos_[v.m])
+      if (atoms_[f.atom].kind != AtomKind::Exp || atoms_[f.atom].may_be_infinite) return false;
+    return true;
+  };
+  if (args.size() > 1 && args.size() <= flat_limit && std::all_of(args.begin(), args.end(), is_power)) {
+    for (Value& v : args) v = log2(v);
+    return exp2(max_of(std::move(args), flat_limit));
+  }
+
   // Factors that are not negative come out (of 0 as well: 0 = f * 0, when f is finite).
   std::vector<Value> nonzero;
   for (const Value& v : args)
@@ -283,15 +295,28 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
   // What lies below another argument everywhere is dropped, if it is defined everywhere: of equal monomials that are not
   // negative the larger coefficient, and ranges that do not meet.
   std::vector<char> dropped(args.size(), 0);
+  // Inputs are finite values of their dtype, which matters beside constants as large as that.
+  std::vector<Range> ranges;
+  const bool has_number = std::any_of(args.begin(), args.end(), [](const Value& v) { return v.is_number(); });
+  for (const Value& v : args) {
+    ranges.push_back(range(v));
+    const auto id = single(v.m);
+    if (!has_number || !id || atoms_[*id].kind != AtomKind::Leaf) continue;
+    const term::Group& group = store_.group(static_cast<term::GroupId>(atoms_[*id].a));
+    if (group.kind != term::Group::Kind::Input || !is_float(group.dtype)) continue;
+    const Rational most = Rational::from_double(dtype_max_finite(group.dtype)) * (v.c.sign() < 0 ? -v.c : v.c);
+    if (!ranges.back().lo) ranges.back().lo = -most;
+    if (!ranges.back().hi) ranges.back().hi = most;
+  }
   std::optional<Rational> best;
-  for (const Value& v : args)
-    if (const Range r = range(v); r.lo && (!best || *r.lo > *best)) best = r.lo;
+  for (const Range& r : ranges)
+    if (r.lo && (!best || *r.lo > *best)) best = r.lo;
   size_t keep_at = args.size();
   if (best) {
     for (size_t i = 0; i < args.size() && keep_at == args.size(); ++i)
-      if (const Range r = range(args[i]); r.lo && *r.lo == *best) keep_at = i;
+      if (ranges[i].lo && *ranges[i].lo == *best) keep_at = i;
     for (size_t i = 0; i < args.size(); ++i)
-      if (const Range r = range(args[i]); i != keep_at && r.hi && *r.hi <= *best) dropped[i] = 1;
+      if (i != keep_at && ranges[i].hi && *ranges[i].hi <= *best) dropped[i] = 1;
   }
   for (size_t i = 0; i + 1 < args.size(); ++i)
     if (args[i].m == args[i + 1].m && range({Rational(1), args[i].m}).nonnegative()) dropped[i] = 1;
@@ -323,6 +348,21 @@ Value Algebra::tanh(const Value& a) {
 bool Algebra::has_infinite_arm(AtomId id) const {
   const Atom& atom = atoms_[id];
   return is_infinity(atom.args[0]) || is_infinity(atom.args[1]);
+}
+
+// The flag of a conjunction is the product of the flags, in any reading of a condition that is not defined.
+Value Algebra::indicator(CondId c) {
+  if (c <= kFalse) return c == kTrue ? number(1) : Value{};
+  if ((c & 1) && cond(c).kind == CondKind::Or) {
+    Value out = number(1);
+    const std::vector<CondId> parts = cond(c).args;
+    for (CondId part : parts) out = mul(out, indicator(negation(part)));
+    return out;
+  }
+  Atom atom;
+  atom.kind = AtomKind::Indicator;
+  atom.condition = c;
+  return of_atom(std::move(atom));
 }
 
 Value Algebra::select(CondId c, const Value& then, const Value& other) {
@@ -387,10 +427,7 @@ Value Algebra::select(CondId c, const Value& then, const Value& other) {
     const MonoId inside = split(rest, false, outside);
     Value chosen;
     if (inside == kOne) {
-      Atom atom;
-      atom.kind = AtomKind::Indicator;
-      atom.condition = a.is_zero() ? negation(c) : c;
-      chosen = of_atom(std::move(atom));
+      chosen = indicator(a.is_zero() ? negation(c) : c);
     } else {
       const Value in{Rational(1), inside};
       chosen = a.is_zero() ? atom_of(c, {}, in) : atom_of(c, in, {});
@@ -401,6 +438,29 @@ Value Algebra::select(CondId c, const Value& then, const Value& other) {
   const Value x{Rational(1), divide(a.m, common)};
   const Value y{b.c / a.c, divide(b.m, common)};
   if (x == y) return mul({a.c, common}, x);
+  // What both arms add leaves: c ? r + s : r + t is r + (c ? s : t). Both arms mention r, so its atoms are defined whichever
+  // is chosen, and the rests stay guarded. Chains of c ? old + s : old become sums over their conditions.
+  auto terms_of = [&](const Value& v) {
+    const auto id = single(v.m);
+    if (!id || atoms_[*id].kind != AtomKind::Sum) return std::vector<Value>{v};
+    std::vector<Value> out = atoms_[*id].args;
+    for (Value& t : out) t.c = t.c * v.c;
+    return out;
+  };
+  std::vector<Value> in_x = terms_of(x), in_y = terms_of(y), shared;
+  if (std::find(in_x.begin(), in_x.end(), y) != in_x.end()) in_y = {y};
+  if (std::find(in_y.begin(), in_y.end(), x) != in_y.end()) in_x = {x};
+  std::erase_if(in_x, [&](const Value& t) {
+    const auto it = std::find(in_y.begin(), in_y.end(), t);
+    if (it == in_y.end()) return false;
+    in_y.erase(it);
+    shared.push_back(t);
+    return true;
+  });
+  if (!shared.empty()) {
+    shared.push_back(select(c, sum(std::move(in_x)), sum(std::move(in_y))));
+    return mul({a.c, common}, sum(std::move(shared)));
+  }
   return mul({a.c, common}, atom_of(c, x, y));
 }
 

@@ -48,21 +48,28 @@ class Printer {
       case CondKind::True: break;
       case CondKind::Positive:
       case CondKind::Zero: comparison(cond, holds); break;
-      case CondKind::Word:
-        if (!holds) out_ += "not ";
-        out_ += "(";
-        word(cond.left);
-        out_ += fmt::format(" {} ", term::kind_text(static_cast<Kind>(cond.a)));
-        word(cond.right);
-        out_ += ")";
+      case CondKind::Word: {
+        const Kind kind = static_cast<Kind>(cond.a);
+        const bool swapped = kind == Kind::BvEq && algebra_.word(cond.left).kind == Kind::BvConst;
+        word(swapped ? cond.right : cond.left);
+        if (kind == Kind::BvEq)
+          out_ += holds ? " = " : " != ";
+        else
+          out_ += holds ? " < " : " >= ";
+        word(swapped ? cond.left : cond.right);
         break;
+      }
       case CondKind::Or: {
         bool first = true;
         for (CondId inner : cond.args) {
           if (full()) return;
           if (!first) out_ += holds ? " or " : " and ";
           first = false;
-          condition(holds ? inner : Algebra::negation(inner));
+          const CondId part = holds ? inner : Algebra::negation(inner);
+          const bool nested = algebra_.cond(part).kind == CondKind::Or;
+          if (nested) out_ += "(";
+          condition(part);
+          if (nested) out_ += ")";
         }
         break;
       }
@@ -128,6 +135,7 @@ class Printer {
     out_ += term::kind_text(w.kind);
     out_ += "(";
     for (WordId inner : w.words) word(inner), out_ += " ";
+    if (w.kind == Kind::BvAdd && w.payload != 0) out_ += std::to_string(w.payload);
     for (CondId c : w.conds) condition(c), out_ += " ";
     for (const Value& v : w.values) value(v), out_ += " ";
     out_ += ")";

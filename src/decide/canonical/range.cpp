@@ -140,6 +140,13 @@ Range Algebra::range(const Value& v) const {
   return scaled(product, v.c);
 }
 
+void Algebra::refine_range(AtomId id, const Range& known) {
+  Range& r = atoms_[id].range;
+  if (known.lo && (!r.lo || *known.lo > *r.lo)) r.lo = known.lo, r.lo_open = known.lo_open;
+  if (known.hi && (!r.hi || *known.hi < *r.hi)) r.hi = known.hi, r.hi_open = known.hi_open;
+  r.nonzero = r.nonzero || known.nonzero;
+}
+
 void Algebra::finish(Atom& atom) const {
   auto of_args = [&] {
     bool all_total = true;

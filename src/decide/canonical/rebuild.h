@@ -17,6 +17,9 @@ class Rebuilder {
   using Hook = std::function<Value(AtomId, const Value&)>;
   explicit Rebuilder(Algebra& algebra, Hook hook = nullptr) : algebra_(algebra), hook_(std::move(hook)) {}
 
+  // Another word in place of one.
+  void replace_word(WordId from, WordId to) { words_[from] = to; }
+
   // Empty when the budget is spent.
   std::optional<Value> operator()(const Value& v, const Budget& budget);
   std::optional<CondId> condition(CondId c, const Budget& budget);

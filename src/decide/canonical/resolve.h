@@ -12,6 +12,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "base/statistics.h"
+#include "decide/canonical/probable.h"
 #include "decide/canonical/rebuild.h"
 #include "decide/canonical/signature.h"
 #include "decide/canonical/zero.h"
@@ -32,6 +33,8 @@ class Resolver {
     Unknown,
   };
   Verdict compare(const Value& a, const Value& b, const Budget& budget);
+  // The probabilistic tier, where exact proofs took too long: log2 of a bound on the error, if they are equal.
+  std::optional<double> compare_probably(const Value& a, const Value& b, const Budget& budget);
 
   Signature& signature() { return *first_; }
 
@@ -52,6 +55,13 @@ class Resolver {
   const Budget* budget_ = nullptr;
   absl::flat_hash_map<AtomId, Known> merged_;
   absl::flat_hash_map<uint64_t, std::vector<AtomId>> by_ratio_;
+
+  // The second tier keeps its merges apart from the proved ones.
+  Value merge_probably(const Value& rebuilt);
+  ProbableZero probable_;
+  Rebuilder rebuild_probably_;
+  absl::flat_hash_map<AtomId, Known> merged_probably_;
+  double errors_ = 0;  // the sum of the bounds of the merges so far
 };
 
 }  // namespace coequal::decide
