@@ -277,13 +277,9 @@ class Check {
       result_.cells.undecided += cls.count;
       return;
     }
-    if (!instance_.program_b) {
-      result_.cells.proved_exact += cls.count;
-      return;
-    }
     bool undefined = false;
     for (const auto& [side, t] : {std::pair{'a', a}, std::pair{'b', b}})
-      if (store_.kind(t) == term::Kind::Undefined) {
+      if ((side == 'a' || instance_.program_b) && decider.always_undefined(t)) {
         Defect defect;
         defect.kind = DefectKind::UninitializedRead;
         defect.program = side;
@@ -302,6 +298,10 @@ class Check {
       return;
     }
 
+    if (!instance_.program_b) {
+      result_.cells.proved_exact += cls.count;
+      return;
+    }
     decide::Answer answer = decider.decide(a, b, budget_);
     if (answer.outcome != decide::Outcome::Proved && pseudo && !absolute) {
       // Known values stood as unknowns: once more for each place where they stand.

@@ -167,13 +167,16 @@ class Random {
 
 constexpr int kSmall = 4;
 
-Bytes random_float(const instance::Bounds& bounds, DType dtype, RandomValues values, Random& random) {
+Bytes random_float(const instance::Bounds& bounds, DType dtype, RandomValues values,
+                   Random& random) {
   const FloatRange range = float_range(bounds, dtype);
   const double reach = values == RandomValues::Integers ? kSmall : 1;
   double low = std::max(range.low, -reach), high = std::min(range.high, reach);
   if (low > high) {  // the bounds lie beyond the usual reach
-    if (range.low > reach) low = range.low, high = std::min(range.high, range.low + 2 * reach);
-    else high = range.high, low = std::max(range.low, range.high - 2 * reach);
+    if (range.low > reach)
+      low = range.low, high = std::min(range.high, range.low + 2 * reach);
+    else
+      high = range.high, low = std::max(range.low, range.high - 2 * reach);
   }
   if (values == RandomValues::Integers) {
     double first = std::ceil(low), last = std::floor(high);
@@ -371,9 +374,9 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
     if (const auto gap = gap_element(t); !gap.empty())
       for (size_t i = 0; i < storage.size(); ++i) storage[i] = gap[i % gap.size()];
     for (size_t i = 0; i * size < elements.size(); ++i)
-      std::memcpy(storage.data() + size * static_cast<size_t>(
-                                              storage_cell(t, static_cast<int64_t>(i))),
-                  elements.data() + i * size, size);
+      std::memcpy(
+          storage.data() + size * static_cast<size_t>(storage_cell(t, static_cast<int64_t>(i))),
+          elements.data() + i * size, size);
     addresses.push_back(memory.allocate(t.name, std::move(storage)));
   }
 
@@ -433,10 +436,10 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
     Bytes& elements = out.tensors[t.name];
     elements.resize(size * static_cast<size_t>(t.numel()));
     for (size_t i = 0; i * size < elements.size(); ++i)
-      std::memcpy(elements.data() + i * size,
-                  storage.data() + size * static_cast<size_t>(
-                                              storage_cell(t, static_cast<int64_t>(i))),
-                  size);
+      std::memcpy(
+          elements.data() + i * size,
+          storage.data() + size * static_cast<size_t>(storage_cell(t, static_cast<int64_t>(i))),
+          size);
   }
   return out;
 }

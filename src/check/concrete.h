@@ -57,7 +57,7 @@ struct ConcreteRun {
   std::optional<replay::Fault> fault;
   int launch = 0;  // the one that the fault ended
   uint64_t steps = 0;
-  replay::FloatEvents floats;  // with `run.watch_floats`
+  replay::FloatEvents floats;            // with `run.watch_floats`
   std::map<std::string, Bytes> tensors;  // elements of every tensor in row-major order
 };
 

@@ -132,8 +132,8 @@ class Replay {
       if (is_float(dtype)) {
         // Decimals are the shortest that stand for a double.
         const double back = element_value(bytes->data(), dtype);
-        if (!std::isfinite(back) || (back != exact->to_double() &&
-                                     !(Rational::from_double(back) == *exact)))
+        if (!std::isfinite(back) ||
+            (back != exact->to_double() && !(Rational::from_double(back) == *exact)))
           return std::nullopt;
       }
       if (!tensor) {
@@ -145,9 +145,9 @@ class Replay {
       std::vector<bool>& marks = set[input.name];
       marks.resize(static_cast<size_t>(tensor->numel()));
       const auto set_one = [&](int64_t e) {
-        std::copy(bytes->begin(), bytes->end(),
-                  inputs.tensors[input.name].begin() +
-                      static_cast<std::ptrdiff_t>(bytes->size()) * e);
+        std::copy(
+            bytes->begin(), bytes->end(),
+            inputs.tensors[input.name].begin() + static_cast<std::ptrdiff_t>(bytes->size()) * e);
         marks[static_cast<size_t>(e)] = true;
       };
       set_one(*element);
@@ -202,8 +202,9 @@ class Replay {
       Run& one = runs[side == 'b'];
       one = run(side, *inputs, {});
       if (one.failure.empty()) continue;
-      witness.replay = fmt::format("{} program {}: {}", one.faulted ? "a fault in" : "not replayed,",
-                                   side == 'a' ? 'A' : 'B', one.failure);
+      witness.replay =
+          fmt::format("{} program {}: {}", one.faulted ? "a fault in" : "not replayed,",
+                      side == 'a' ? 'A' : 'B', one.failure);
       return;
     }
     const DType dtype = at_a->tensor->dtype;
@@ -243,19 +244,21 @@ class Replay {
       lost = is_float(dtype) ? std::abs(*exact_a - *exact_b) : HUGE_VAL;
     const double part = std::max(kVisible, std::ldexp(32.0, -events.precision));
     // What is stored must be a number of the dtype, which is a rounding too.
-    const double most = std::max({events.largest, exact_a ? std::abs(*exact_a) : 0,
-                                  exact_b ? std::abs(*exact_b) : 0});
+    const double most = std::max(
+        {events.largest, exact_a ? std::abs(*exact_a) : 0, exact_b ? std::abs(*exact_b) : 0});
     const bool comparable = result_.defects.empty() && !witness.overflow_only && lost > part * most;
     const bool smooth = !events.decided && !events.overflowed && !events.underflowed &&
                         !events.special && is_float(dtype);
     if (comparable && (events.exact() || smooth)) {
-      std::string claim = fmt::format("a replay contradicts the witness for {}: {} and {} were "
-                                      "claimed, the programs give {}, on the input",
-                                      witness.cell, witness.value_a.exact, witness.value_b.exact, text);
+      std::string claim = fmt::format(
+          "a replay contradicts the witness for {}: {} and {} were "
+          "claimed, the programs give {}, on the input",
+          witness.cell, witness.value_a.exact, witness.value_b.exact, text);
       for (const report::WitnessInput& i : witness.inputs)
         claim += fmt::format(" {}[{}] = {}", i.name, i.index, i.value);
       result_.verdict = report::Verdict::Internal;
-      result_.problems.push_back(make_diagnostic(DiagnosticCode::InternalFault, witness.store_a, claim));
+      result_.problems.push_back(
+          make_diagnostic(DiagnosticCode::InternalFault, witness.store_a, claim));
       result_.cells.undecided += result_.cells.refuted;
       result_.cells.refuted = 0;
       result_.witness.reset();
@@ -273,7 +276,8 @@ class Replay {
     else if (events.decided && events.rounded)
       *witness.replay += "after rounding, a comparison or a conversion falls the same way in both";
     else
-      *witness.replay += fmt::format("the difference is below {} rounding at this input", dtype_name(dtype));
+      *witness.replay +=
+          fmt::format("the difference is below {} rounding at this input", dtype_name(dtype));
   }
 
   // The input under which a defect happens: its own, or random numbers.
@@ -283,7 +287,8 @@ class Replay {
       const size_t equals = text.find(" = ");
       if (equals == std::string::npos) continue;
       std::string name = text.substr(0, equals), index;
-      if (const size_t bracket = name.find('['); bracket != std::string::npos && name.ends_with(']')) {
+      if (const size_t bracket = name.find('[');
+          bracket != std::string::npos && name.ends_with(']')) {
         index = name.substr(bracket + 1, name.size() - bracket - 2);
         name.resize(bracket);
       }
@@ -295,8 +300,9 @@ class Replay {
   }
 
   // The first cell of an output in which two runs differ, with both values.
-  std::optional<std::string> difference(char side, const ConcreteRun& one, const std::string& how_one,
-                                        const ConcreteRun& other, const std::string& how_other) const {
+  std::optional<std::string> difference(char side, const ConcreteRun& one,
+                                        const std::string& how_one, const ConcreteRun& other,
+                                        const std::string& how_other) const {
     for (const std::string& output : instance_.outputs) {
       const instance::Tensor& tensor = *instance_.find_tensor(program(side).tensor_of(output));
       const Bytes &x = one.tensors.at(tensor.name), &y = other.tensors.at(tensor.name);
@@ -343,7 +349,8 @@ class Replay {
 
   std::string orders(const Defect& defect) {
     std::vector<std::pair<std::string, replay::RunOptions>> ways;
-    const auto add = [&](const std::string& name, replay::Order order, bool lanes_apart, uint64_t seed) {
+    const auto add = [&](const std::string& name, replay::Order order, bool lanes_apart,
+                         uint64_t seed) {
       replay::RunOptions how;
       how.order = order;
       how.lanes_apart = lanes_apart;
@@ -360,19 +367,22 @@ class Replay {
     for (uint64_t seed = 1; seed <= 2; ++seed)
       add("with the warps at random", Order::Random, false, seed);
     add("with the threads at random", Order::Random, true, 3);
-    return compare(defect, ways,
-                   fmt::format("in a replay, {} orders of the threads gave the same outputs", ways.size()));
+    return compare(
+        defect, ways,
+        fmt::format("in a replay, {} orders of the threads gave the same outputs", ways.size()));
   }
 
   std::string contents(const Defect& defect) {
     std::vector<std::pair<std::string, replay::RunOptions>> ways;
-    for (const auto& [fill, name] : {std::pair{0x00, "over zeros"}, std::pair{0x40, "over bytes of 64"},
-                                     std::pair{0xff, "over bytes of 255"}}) {
+    for (const auto& [fill, name] :
+         {std::pair{0x00, "over zeros"}, std::pair{0x40, "over bytes of 64"},
+          std::pair{0xff, "over bytes of 255"}}) {
       replay::RunOptions how;
       how.fill = static_cast<uint8_t>(fill);
       ways.emplace_back(name, how);
     }
-    return compare(defect, ways, "in a replay, three contents of uninitialised memory gave the same outputs");
+    return compare(defect, ways,
+                   "in a replay, three contents of uninitialised memory gave the same outputs");
   }
 
   const instance::Instance& instance_;
@@ -385,8 +395,7 @@ class Replay {
 }  // namespace
 
 void replay_findings(const instance::Instance& instance, KernelCache& kernels,
-                     const Options& options, const Budget& budget,
-                     report::InstanceResult& result) {
+                     const Options& options, const Budget& budget, report::InstanceResult& result) {
   if (result.verdict == report::Verdict::Invalid || result.verdict == report::Verdict::Interrupted)
     return;
   if (!result.witness && result.defects.empty()) return;

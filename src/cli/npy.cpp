@@ -103,8 +103,8 @@ Result<NpyArray> read_npy(const std::string& path) {
 Result<void> write_npy(const std::string& path, const NpyArray& array) {
   std::string shape = "(";
   for (const int64_t extent : array.shape) shape += std::to_string(extent) + ",";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}",
-                                   array.type, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", array.type, shape);
   // The elements begin at a multiple of 64 bytes, after a line feed.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';

@@ -11,7 +11,7 @@
 namespace coequal::cli {
 
 struct NpyArray {
-  std::string type;            // NumPy's name of the element type: "<f4", "|b1"
+  std::string type;  // NumPy's name of the element type: "<f4", "|b1"
   std::vector<int64_t> shape;
   std::vector<uint8_t> bytes;  // row-major
 };

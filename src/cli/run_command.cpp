@@ -85,8 +85,8 @@ Result<void> read_inputs(const instance::Instance& instance, const RunRequest& r
       if (!element) return bad_usage(fmt::format("--input: \"{}\" is no number", value));
       inputs.scalars[name] = *element;
     } else {
-      return bad_usage(fmt::format("--input: the instance has no tensor and no free scalar '{}'",
-                                   name));
+      return bad_usage(
+          fmt::format("--input: the instance has no tensor and no free scalar '{}'", name));
     }
   }
   return {};

@@ -43,6 +43,7 @@ struct Context {
   };
   absl::flat_hash_map<CondId, Domain> domains;
   absl::flat_hash_map<CondId, std::optional<Assignment>> violations;
+  absl::flat_hash_map<CondId, bool> always;  // conditions asked about by always_true
 };
 
 // One question: a and b, whose anchors carry no motion.
@@ -86,6 +87,14 @@ inline Answer proved(const char* procedure) {
   answer.procedure = procedure;
   return answer;
 }
+
+// Whether a condition holds for all inputs, by cases and by Z3. Remembered.
+bool always_true(Context& context, CondId c, const Budget& budget);
+bool always_true_by_cases(Context& context, CondId c, const Budget& budget);
+bool always_true_by_z3(Context& context, CondId c, const Budget& budget);
+// Whether a and b are equal wherever the facts hold, by case analysis. The facts must be conditions that hold wherever both are
+// defined.
+bool prove_by_cases(Context& context, const Value& a, const Value& b, const std::vector<CondId>& facts, const Budget& budget);
 
 // Fills in the question's domains; false if the budget ends first.
 bool find_domains(Context& context, Question& question, const Budget& budget);

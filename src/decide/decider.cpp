@@ -116,8 +116,17 @@ PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
     answer.kind = PoisonAnswer::Kind::Reached;
     answer.assignment = *at;
     answer.cell = search.poisoned_cell(still, *at);
+  } else if (condition && prove_by_cases(context, context.algebra.indicator(*condition), {}, {}, budget.slice(2))) {
+    answer.kind = PoisonAnswer::Kind::Never;
   }
   return answer;
+}
+
+bool Decider::always_undefined(const Term& t) {
+  Context& context = state_->context;
+  if (context.store.is_total(t)) return false;
+  // Constants fold in the condition; a condition on data that happens never to hold is an empty domain instead.
+  return context.store.as_bool(context.definedness.defined(without_motion(context.store, t))) == false;
 }
 
 }  // namespace coequal::decide

@@ -80,6 +80,8 @@ class Decider {
 
   Answer decide(const term::Term& a, const term::Term& b, const Budget& budget);
   PoisonAnswer poison(const term::Term& t, const Budget& budget);
+  // Whether known data alone leave the term without a value, whatever the inputs are.
+  bool always_undefined(const term::Term& t);
 
  private:
   struct State;

@@ -21,9 +21,17 @@ std::vector<CondId> conjuncts(const Algebra& algebra, CondId c) {
   return {c};
 }
 
-constexpr size_t kMostExclusions = 6, kMostSamples = 3;
+constexpr size_t kMostExclusions = 6, kMostSamples = 3, kMostProofs = 24;
 
 }  // namespace
+
+bool always_true(Context& context, CondId c, const Budget& budget) {
+  if (c <= kFalse) return c == kTrue;
+  if (const auto it = context.always.find(c); it != context.always.end()) return it->second;
+  const bool holds = always_true_by_cases(context, c, budget.slice(0.3)) ||
+                     always_true_by_z3(context, c, budget.slice(0.5));
+  return context.always[c] = holds;
+}
 
 bool find_domains(Context& context, Question& q, const Budget& budget) {
   if (q.domains_known) return true;
@@ -37,6 +45,15 @@ bool find_domains(Context& context, Question& q, const Budget& budget) {
       resolved = *r;
     }
     (first ? q.defined_a : q.defined_b) = resolved;
+  }
+  // Requirements that hold for all inputs exclude nothing.
+  const Budget effort = budget.slice(1.0);
+  for (CondId* domain : {&q.defined_a, &q.defined_b}) {
+    std::vector<CondId> needed;
+    const std::vector<CondId> parts = conjuncts(context.algebra, *domain);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (i >= kMostProofs || effort.spent() || !always_true(context, parts[i], effort)) needed.push_back(parts[i]);
+    *domain = context.algebra.all(std::move(needed));
   }
   return q.domains_known = true;
 }

@@ -52,10 +52,11 @@ Rational decimal(const Rational& c, int digits) {
   return (c * scale + Rational(1, 2)).floor() / scale;
 }
 
+// Up to powers of two each value once: 1 / sqrt(2 pi) is half of sqrt(2 / pi).
 constexpr NamedConstant kNamed[] = {NamedConstant::Log2E,         NamedConstant::Ln2,       NamedConstant::Log10_2,
                                     NamedConstant::Log2_10,       NamedConstant::InvLn10,   NamedConstant::Pi,
                                     NamedConstant::InvPi,         NamedConstant::Sqrt2,     NamedConstant::SqrtTwoOverPi,
-                                    NamedConstant::InvSqrtPi,     NamedConstant::InvSqrtTwoPi};
+                                    NamedConstant::InvSqrtPi};
 
 std::string bits_text(const Rational& c, bool single) {
   const double value = c.to_double();
@@ -73,7 +74,7 @@ Snapper::Reading Snapper::find(const Rational& signed_c) const {
   if (!parts || parts->bits > 53 || parts->exponent < -120 || parts->exponent > 120) return {};
   const bool single = parts->bits <= 24;
   const int precision = single ? 24 : 53;
-  const int longest = single ? 7 : 15;  // digits of a decimal that says more than its rounding
+  const int longest = single ? 6 : 12;  // digits of a decimal that says more than its rounding
   const Rational half = Rational::power_of_two(parts->exponent - precision);
 
   auto reading = [&](Term value, std::string meaning) {

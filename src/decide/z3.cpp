@@ -269,7 +269,31 @@ class Translation {
   std::map<uint32_t, z3::expr> scalars_;
 };
 
+void configure(z3::context& z3_context, z3::solver& solver, const Budget& budget, uint64_t seed) {
+  z3::params params(z3_context);
+  const double seconds = std::max(0.05, std::min(budget.seconds_left(), 30.0));
+  params.set("timeout", static_cast<unsigned>(seconds * 1000));
+  params.set("random_seed", static_cast<unsigned>(seed));
+  solver.set(params);
+}
+
 }  // namespace
+
+bool always_true_by_z3(Context& context, CondId c, const Budget& budget) {
+  try {
+    z3::context z3_context;
+    Translation translate(z3_context, context.algebra);
+    z3::solver solver(z3_context);
+    configure(z3_context, solver, budget, context.options.seed);
+    solver.add(translate.condition(Algebra::negation(c)));
+    for (const z3::expr& fact : translate.facts()) solver.add(fact);
+    return solver.check() == z3::unsat;
+  } catch (const TooLarge&) {
+    return false;
+  } catch (const z3::exception&) {
+    return false;
+  }
+}
 
 std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& budget) {
   Algebra& algebra = context.algebra;
@@ -295,11 +319,7 @@ std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& bud
     const z3::expr differ = same ? translate.condition(Algebra::negation(*same))
                                  : translate.value(*a) != translate.value(*b);
     z3::solver solver(z3_context);
-    z3::params params(z3_context);
-    const double seconds = std::max(0.05, std::min(budget.seconds_left(), 30.0));
-    params.set("timeout", static_cast<unsigned>(seconds * 1000));
-    params.set("random_seed", static_cast<unsigned>(context.options.seed));
-    solver.set(params);
+    configure(z3_context, solver, budget, context.options.seed);
     solver.add(differ);
     solver.add(translate.condition(q.defined_a));
     solver.add(translate.condition(q.defined_b));

@@ -17,9 +17,13 @@ struct Location {
   int64_t offset = 0;    // bytes from the object's start
 };
 
-inline constexpr int kTensorShift = 40;       // generic and global addresses
+inline constexpr int kTensorShift = 54;       // generic and global addresses: tensors of up to 2^52 bytes, and as far beyond
 inline constexpr int kVariableShift = 20;     // shared, local, const, param addresses
 inline constexpr int kWindowShift = 36;       // windows of the variable spaces among generic addresses
+
+// Beyond these a launch is refused.
+inline constexpr uint32_t kMostTensors = 500;
+inline constexpr int64_t kLargestTensor = int64_t{1} << 52;
 
 inline constexpr uint64_t tensor_base(uint32_t tensor) {
   return (uint64_t{tensor} + 1) << kTensorShift | uint64_t{1} << (kTensorShift - 1);

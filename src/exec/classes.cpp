@@ -55,6 +55,16 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     return result;
   }
 
+  const bool too_large = std::any_of(state.tensors->begin(), state.tensors->end(), [](const tensor::TensorInfo& t) {
+    return t.storage_bytes() > kLargestTensor;
+  });
+  if (too_large || state.tensors->size() > kMostTensors) {
+    result.refusals.push_back({launch.kernel->function->name, {},
+                               fmt::format("more than {} tensors, or one of more than {} bytes", kMostTensors, kLargestTensor)});
+    result.aborted_ctas = static_cast<int64_t>(total);
+    return result;
+  }
+
   std::set<std::string> notes;
   std::set<TensorId> tracked;
   std::vector<tensor::Cta> rest = all_ctas(launch.grid);

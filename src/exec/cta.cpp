@@ -355,6 +355,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::BarArrive:
     case Op::BarRed:
       return active ? reach_barrier(warp, fragment, active, d) : Step::Next;
+    case Op::BrxIdx:
+      return active ? branch_by_index(warp, fragment, active, d) : Step::Next;
     case Op::Call:
       return active ? execute_call(warp, active, d, pc) : Step::Next;
     case Op::Trap:
@@ -364,6 +366,27 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       if (!active) return Step::Next;
       return abort(pc, "'" + d.text->spelling() + "' is not executed yet");
   }
+}
+
+CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d) {
+  const uint32_t pc = fragment.pc;
+  const std::vector<uint32_t>& targets = kernel_.function->branch_lists.at(d.text->operands[1].text);
+  std::map<uint32_t, uint32_t> lanes;  // by where they go
+  for (uint32_t m = active; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const Word w = operand(warp, lane, d.text->operands[0], 32);
+    if (w.tag != Tag::Concrete) return abort(pc, "a jump through a table at an index that depends on data");
+    const uint64_t index = concretize(w, 32);
+    if (index >= targets.size()) return abort(pc, fmt::format("a jump through a table of {} places at index {}", targets.size(), index));
+    lanes[targets[index]] |= 1u << lane;
+  }
+  if (const uint32_t rest = fragment.mask & ~active) lanes[pc + 1] |= rest;
+  fragment.pc = lanes.begin()->first;
+  fragment.mask = lanes.begin()->second;
+  const std::shared_ptr<Fork> outer = fragment.fork;
+  for (auto it = std::next(lanes.begin()); it != lanes.end(); ++it)
+    warp.fragments.push_back({.mask = it->second, .pc = it->first, .fork = outer});
+  return Step::Jumped;
 }
 
 CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {

@@ -156,6 +156,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step step(Warp& warp, Fragment& fragment, const isa::Decoded& d);
   Step branch(Warp& warp, Fragment& fragment, uint32_t taken, uint32_t target);
   void leave(Warp& warp, const Fragment& fragment, uint32_t mask);
+  Step branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d);
   // A call's begin: its frame holds nothing of an earlier call.
   Step execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   // The tensor that a word of 64 bits points into or near to, if it is an address.

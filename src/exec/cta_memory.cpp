@@ -693,8 +693,8 @@ Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
     const uint64_t wide = ((bits & ((sign << 1) - 1)) ^ sign) - sign;
     return Word::concrete(to >= 64 ? wide : wide & ((1ull << to) - 1), exact ? word.motion : 0);
   }
-  if (word.tag != Tag::Bits || store_.type(word.term).width != from) return word;
-  return word_of(store_.make(Kind::BvSignExtend, {word.term}, 0, to), bits_type(to));
+  if (word.tag != Tag::Bits && word.tag != Tag::Real) return word;
+  return word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to), bits_type(to));
 }
 
 CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {

@@ -233,7 +233,18 @@ class Ranges {
 
 }  // namespace
 
-void add_limits(const term::TermStore& store, const Term& condition, bool truth, IndexLimits& limits) {
+namespace {
+
+// What all limits of one word say together.
+IndexLimit together(const IndexLimits& limits, const Term& word) {
+  IndexLimit all{word};
+  for (const IndexLimit& l : limits)
+    if (l.word == word) all = {word, std::max(all.low, l.low), std::min(all.high, l.high)};
+  return all;
+}
+
+void add_limits_within(const term::TermStore& store, const Term& condition, bool truth, int depth, IndexLimits& limits) {
+  constexpr int kMostNested = 8;
   std::vector<std::pair<Term, bool>> todo{{condition, truth}};
   const auto limit = [&](Term word, __int128 low, __int128 high) {
     constexpr __int128 kLeast = INT64_MIN, kMost = INT64_MAX;
@@ -264,6 +275,16 @@ void add_limits(const term::TermStore& store, const Term& condition, bool truth,
     } else if (kind == (holds ? Kind::And : Kind::Or)) {
       todo.emplace_back(store.child(c, 0), holds);
       todo.emplace_back(store.child(c, 1), holds);
+    } else if (kind == Kind::And || kind == Kind::Or) {
+      // One of two holds: a word that both limit lies between the ends of either.
+      if (depth >= kMostNested) continue;
+      IndexLimits first, second;
+      add_limits_within(store, store.child(c, 0), holds, depth + 1, first);
+      add_limits_within(store, store.child(c, 1), holds, depth + 1, second);
+      for (const IndexLimit& l : first) {
+        const IndexLimit a = together(first, l.word), b = together(second, l.word);
+        limits.push_back({l.word, std::min(a.low, b.low), std::max(a.high, b.high)});
+      }
     } else if (kind == Kind::BvSlt || kind == Kind::BvUlt || (kind == Kind::BvEq && holds)) {
       for (int i = 0; i < 2; ++i) {
         Term word = store.child(c, i);
@@ -290,6 +311,12 @@ void add_limits(const term::TermStore& store, const Term& condition, bool truth,
       }
     }
   }
+}
+
+}  // namespace
+
+void add_limits(const term::TermStore& store, const Term& condition, bool truth, IndexLimits& limits) {
+  add_limits_within(store, condition, truth, 0, limits);
 }
 
 std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions, const Term& word,

@@ -30,8 +30,8 @@ struct IndexLimit {
   int64_t low = INT64_MIN, high = INT64_MAX;
 };
 using IndexLimits = std::vector<IndexLimit>;
-// Adds what follows for single words where `condition` has the value `truth`: comparisons with constants, joined by "and"
-// where all of them hold.
+// Adds what follows for single words where `condition` has the value `truth`: comparisons with constants, and what "and" and
+// "or" make of them.
 void add_limits(const term::TermStore& store, const term::Term& condition, bool truth, IndexLimits& limits);
 
 // Nothing if no useful range follows from the declared bounds of the leaves and from the limits; it holds where the limits do.

@@ -1,10 +1,10 @@
 #include "exec/inline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "base/check.h"
 
@@ -26,7 +26,8 @@ bool is_call(const Instruction& i) { return i.opcode == "call"; }
 // What a function's names stand for in one place where its body stands.
 struct Names {
   uint32_t first_register = 0;
-  std::vector<uint32_t> locals, params, returns;  // indices into the locals of the result; kNone: the kernel's own
+  std::vector<uint32_t> locals, params,
+      returns;  // indices into the locals of the result; kNone: the kernel's own
   static constexpr uint32_t kNone = ~0u;
 };
 
@@ -52,7 +53,9 @@ class Inliner {
     body(kernel, names, 0);
   }
 
-  InlinedFunction take() { return {std::make_unique<const Function>(std::move(out_)), std::move(frames_)}; }
+  InlinedFunction take() {
+    return {std::make_unique<const Function>(std::move(out_)), std::move(frames_)};
+  }
 
  private:
   // The text of `f` with its own names; a return of a called function jumps to its end.
@@ -107,14 +110,17 @@ class Inliner {
     }
     if (!target || depth >= kMostNested || out_.body.size() > kMostInstructions) return false;
     const Function* callee = module_.find_function(target->text);
-    if (!callee || callee->is_declaration || callee->is_entry || callee->params.size() != arguments.size() ||
-        callee->returns.size() != results.size())
+    if (!callee || callee->is_declaration || callee->is_entry ||
+        callee->params.size() != arguments.size() || callee->returns.size() != results.size())
       return false;
     std::set<uint32_t> read, written;  // variables that the function gets as they are
-    if (!fits(caller, callee->params, arguments, read) || !fits(caller, callee->returns, results, written)) return false;
+    if (!fits(caller, callee->params, arguments, read) ||
+        !fits(caller, callee->returns, results, written))
+      return false;
     for (const uint32_t v : written)
       if (read.count(v)) return false;
-    if (written.size() != static_cast<size_t>(std::count_if(results.begin(), results.end(), [](const Operand& op) {
+    if (written.size() !=
+        static_cast<size_t>(std::count_if(results.begin(), results.end(), [](const Operand& op) {
           return op.kind == Operand::Kind::Symbol;
         })))
       return false;
@@ -134,14 +140,16 @@ class Inliner {
     for (const Variable& v : callee->locals) {
       // A static shared array is one for all calls.
       if (v.space != StateSpace::Local && v.space != StateSpace::Param) {
-        const auto [it, first] = statics_.try_emplace(&v, static_cast<uint32_t>(out_.locals.size()));
+        const auto [it, first] =
+            statics_.try_emplace(&v, static_cast<uint32_t>(out_.locals.size()));
         if (first) out_.locals.push_back(v);
         inner.locals.push_back(it->second);
       } else {
         inner.locals.push_back(fresh(v));
       }
     }
-    const auto bind = [&](const std::vector<Variable>& variables, const std::vector<Operand>& given, bool is_result) {
+    const auto bind = [&](const std::vector<Variable>& variables, const std::vector<Operand>& given,
+                          bool is_result) {
       std::vector<uint32_t> bound;
       for (size_t k = 0; k < variables.size(); ++k) {
         if (variables[k].space == StateSpace::Reg) {
@@ -184,15 +192,16 @@ class Inliner {
       Operand to = results[k];
       rename(to, names);
       if (to.kind != Operand::Kind::Sink)
-        move(i, to, place(*callee, callee->returns[k], inner, inner.returns[k]), callee->returns[k]);
+        move(i, to, place(*callee, callee->returns[k], inner, inner.returns[k]),
+             callee->returns[k]);
     }
     if (skip) out_.body[*skip].operands[0].target = static_cast<uint32_t>(out_.body.size());
     return true;
   }
 
   // Whether each given operand can stand for its parameter; the variables among them are collected.
-  static bool fits(const Function& caller, const std::vector<Variable>& variables, const std::vector<Operand>& given,
-                   std::set<uint32_t>& used) {
+  static bool fits(const Function& caller, const std::vector<Variable>& variables,
+                   const std::vector<Operand>& given, std::set<uint32_t>& used) {
     for (size_t k = 0; k < variables.size(); ++k) {
       const Operand& op = given[k];
       switch (op.kind) {
@@ -204,7 +213,9 @@ class Inliner {
           break;
         }
         case Operand::Kind::Register:
-          if (op.negated || ptx::bits_of(caller.registers[op.reg].type) != ptx::bits_of(variables[k].type)) return false;
+          if (op.negated ||
+              ptx::bits_of(caller.registers[op.reg].type) != ptx::bits_of(variables[k].type))
+            return false;
           if (variables[k].element_count != 1) return false;
           break;
         case Operand::Kind::Immediate:
@@ -220,7 +231,8 @@ class Inliner {
   }
 
   // The parameter as an operand inside the body.
-  static Operand place(const Function& callee, const Variable& v, const Names& inner, uint32_t local) {
+  static Operand place(const Function& callee, const Variable& v, const Names& inner,
+                       uint32_t local) {
     Operand op;
     if (v.space == StateSpace::Reg) {
       op.kind = Operand::Kind::Register;
@@ -237,12 +249,14 @@ class Inliner {
     return op;
   }
 
-  // Copies a value of the parameter's type between registers and variables; a variable that stands for itself stays.
+  // Copies a value of the parameter's type between registers and variables; a variable that stands
+  // for itself stays.
   void move(const Instruction& at, const Operand& to, const Operand& from, const Variable& v) {
     if (from.kind == Operand::Kind::Sink) return;
     const int bits = ptx::bits_of(v.type);
     const std::string type = v.type == ptx::ScalarType::Pred ? "pred" : fmt::format("b{}", bits);
-    const bool to_memory = to.kind == Operand::Kind::Symbol, from_memory = from.kind == Operand::Kind::Symbol;
+    const bool to_memory = to.kind == Operand::Kind::Symbol,
+               from_memory = from.kind == Operand::Kind::Symbol;
     if (to_memory && from_memory) {
       CHECK(to.index == from.index);
       return;
@@ -256,7 +270,8 @@ class Inliner {
     out_.body.push_back(std::move(copy));
   }
 
-  static Instruction like(const Instruction& at, std::string opcode, std::vector<std::string> modifiers) {
+  static Instruction like(const Instruction& at, std::string opcode,
+                          std::vector<std::string> modifiers) {
     Instruction i;
     i.opcode = std::move(opcode);
     i.modifiers = std::move(modifiers);
@@ -273,7 +288,8 @@ class Inliner {
   }
 
   static void rename(Operand& op, const Names& names) {
-    if (op.kind == Operand::Kind::Register || (op.kind == Operand::Kind::Address && op.base_is_register))
+    if (op.kind == Operand::Kind::Register ||
+        (op.kind == Operand::Kind::Address && op.base_is_register))
       op.reg += names.first_register;
     const std::vector<uint32_t>* homes = op.home == Operand::Home::Local    ? &names.locals
                                          : op.home == Operand::Home::Param  ? &names.params

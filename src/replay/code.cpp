@@ -377,7 +377,8 @@ class FunctionCompiler {
         out_.addresses.push_back(address(d, operand));
         ++out_.code.back().address_count;
         ++next_source;
-      } else if (d.op == Op::Mma) {
+      } else if (d.op == Op::Mma || d.op == Op::WmmaMma || d.op == Op::WmmaLoad ||
+                 d.op == Op::WmmaStore) {
         matrix_operand(operand, &operand == &d.text->operands.front());
       } else if (operand.kind == Operand::Kind::Vector) {
         for (const Operand& element : operand.elements) one(element);

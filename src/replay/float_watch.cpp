@@ -43,7 +43,8 @@ bool is_rounding(std::string_view opcode) {
 // Results are never what the function gives, with exceptions that are not worth telling apart.
 bool is_approximate(const isa::Decoded& d, std::string_view opcode) {
   static constexpr std::string_view kNames[] = {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"};
-  return d.approx || d.full || std::find(std::begin(kNames), std::end(kNames), opcode) != std::end(kNames);
+  return d.approx || d.full ||
+         std::find(std::begin(kNames), std::end(kNames), opcode) != std::end(kNames);
 }
 
 bool is_decision(std::string_view opcode) {
@@ -130,7 +131,8 @@ void FloatWatch::pure(const isa::Decoded& d, const uint64_t* in, const uint64_t*
       return a != b && !(float_is_zero(spec, a) && float_is_zero(spec, b));
     };
     if (packed)
-      events_.rounded |= differ(down[0] & 0xffff, up[0] & 0xffff) || differ(down[0] >> 16, up[0] >> 16);
+      events_.rounded |=
+          differ(down[0] & 0xffff, up[0] & 0xffff) || differ(down[0] >> 16, up[0] >> 16);
     else
       events_.rounded |= differ(down[0], up[0]);
   }
@@ -142,7 +144,9 @@ void FloatWatch::pure(const isa::Decoded& d, const uint64_t* in, const uint64_t*
   }
   const double result = float_to_double(spec, out[0]);
   const double least = std::ldexp(1.0, 3 - (1 << (spec.exponent_bits - 1)));  // with some margin
-  const auto operand = [&](size_t i) { return float_to_double(spec_of(d.src_types[i].format), in[i]); };
+  const auto operand = [&](size_t i) {
+    return float_to_double(spec_of(d.src_types[i].format), in[i]);
+  };
   if (opcode == "mul" || opcode == "fma" || opcode == "mad") {
     const double x = operand(0), y = operand(1);
     if (x != 0 && y != 0 && std::abs(x * y) < least) events_.underflowed = true;
@@ -187,8 +191,10 @@ void FloatWatch::matrix_value(double v, int precision) {
 }
 
 void FloatWatch::matrix_sum(double sum, double stored) {
-  if (!std::isfinite(stored)) events_.overflowed = true;
-  else events_.largest = std::max(events_.largest, std::abs(stored));
+  if (!std::isfinite(stored))
+    events_.overflowed = true;
+  else
+    events_.largest = std::max(events_.largest, std::abs(stored));
   if (sum != stored) events_.rounded = true;
 }
 

@@ -114,6 +114,8 @@ class Warp {
   bool store_matrix(const Code& code, uint32_t lanes);
   void move_matrix(const Code& code);
   bool multiply_matrices(const Code& code, uint32_t lanes);
+  bool move_fragment(const Code& code, uint32_t lanes);
+  bool multiply_fragments(const Code& code, uint32_t lanes);
 
   LaunchState& launch_;
   Cta& cta_;

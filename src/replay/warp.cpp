@@ -386,6 +386,9 @@ bool Warp::step(const Code& code, uint32_t active) {
     case Op::StMatrix:
     case Op::MovMatrix:
     case Op::Mma:
+    case Op::WmmaLoad:
+    case Op::WmmaStore:
+    case Op::WmmaMma:
       return collective(code, active);
     case Op::Prefetch:
     case Op::Fence:

@@ -19,7 +19,8 @@ void for_lanes(uint32_t lanes, F f) {
 }
 
 bool is_matrix(Op op) {
-  return op == Op::LdMatrix || op == Op::StMatrix || op == Op::MovMatrix || op == Op::Mma;
+  return op == Op::LdMatrix || op == Op::StMatrix || op == Op::MovMatrix || op == Op::Mma ||
+         op == Op::WmmaLoad || op == Op::WmmaStore || op == Op::WmmaMma;
 }
 
 }  // namespace
@@ -98,6 +99,11 @@ bool Warp::execute_collective(const Code& code, uint32_t lanes, uint32_t mask) {
       return true;
     case Op::Mma:
       return multiply_matrices(code, lanes);
+    case Op::WmmaLoad:
+    case Op::WmmaStore:
+      return move_fragment(code, lanes);
+    case Op::WmmaMma:
+      return multiply_fragments(code, lanes);
     case Op::Elect: {
       const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask & living_));
       for_lanes(lanes, [&](uint32_t lane) {

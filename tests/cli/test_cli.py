@@ -280,7 +280,8 @@ class Run(Case):
             given = self.npy("x.npy", x, version=version)
             for program, factor in (("a", 2), ("b", 3)):
                 out = self.folder / f"y{program}.npy"
-                done = self.run_instance(0, path, "--program", program, "--input", f"x={given}", "--output", f"y={out}")
+                done = self.run_instance(0, path, "--program", program, "--input", f"x={given}",
+                                         "--output", f"y={out}")
                 self.assertIn("y f32 [8]", done.stdout)
                 data = out.read_bytes()
                 self.assertEqual(data[:8], b"\x93NUMPY\x01\x00")
@@ -318,8 +319,9 @@ class Run(Case):
         wide = self.npy("wide.npy", [1.0] * 8, kind="<f8")
         short = self.npy("short.npy", [1.0] * 7)
         (self.folder / "text.npy").write_text("no array")
-        for arguments in (["--program", "b"], ["--input", "z=1"], ["--input", "x"], ["--input", "x=one"], ["--print", "z"],
-                          ["--output", "z=f.npy"], ["--order", "sideways"], ["--fill", "256"], ["--input", f"x={wide}"],
+        for arguments in (["--program", "b"], ["--input", "z=1"], ["--input", "x"], ["--input", "x=one"],
+                          ["--print", "z"], ["--output", "z=f.npy"], ["--order", "sideways"], ["--fill", "256"],
+                          ["--input", f"x={wide}"],
                           ["--input", f"x={short}"], ["--input", f"x={self.folder}/text.npy"],
                           ["--input", f"x={self.folder}/none.npy"], ["--output", f"y={self.folder}/no/such.npy"]):
             with self.subTest(arguments):

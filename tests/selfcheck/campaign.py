@@ -341,7 +341,7 @@ class Campaign:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             try:
                 done = self.coequal("check", "--quiet", "--jobs", 1, "--budget", SECONDS, "--json", file.name, *paths,
-                                    limit=120 + 6 * SECONDS * len(paths))
+                                    limit=60 + 2 * SECONDS * min(len(paths), 10))
                 why = "exit code %d: %s" % (done.returncode, done.stdout.strip()[-300:])
                 instances = json.loads(pathlib.Path(file.name).read_text())["instances"]
             except subprocess.TimeoutExpired:
@@ -352,8 +352,7 @@ class Campaign:
             return dict(zip(paths, instances))
         if len(paths) == 1:
             return {paths[0]: why}
-        half = len(paths) // 2
-        return {**self.check_batch(paths[:half]), **self.check_batch(paths[half:])}
+        return {path: report for one in paths for path, report in self.check_batch([one]).items()}
 
     def check_all(self, paths):
         batches = [paths[i:i + BATCH] for i in range(0, len(paths), BATCH)]

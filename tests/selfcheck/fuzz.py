@@ -20,56 +20,61 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 THREADS = 64
-WORDS = 2  # integers and floats that each thread loads
+MUTANTS = 4  # of each program
+INPUTS = 3  # that they run on
 
 HEADER = """.version 8.3
 .target sm_80
 .address_size 64
 """
 
-# Destination class, template; {r}: a 32-bit register, {i}: it or a constant, {q}: 64-bit, {f}: float, {p}: predicate, {h}: 16-bit.
+# Destination class, template; {r}: a 32-bit register, {i}: it or a constant, {q}: 64-bit, {h}: 16-bit, {p}: predicate,
+# {f}: float, {g}: it or a constant, {n}: a divisor, {s}: a shift count, {b}: a byte, {l}: a lane,
+# {t}: a predicate on the thread alone.
 INTEGER = [
     ("r", "add.s32 {d}, {r}, {i};"), ("r", "sub.s32 {d}, {r}, {i};"), ("r", "mul.lo.s32 {d}, {r}, {i};"),
     ("r", "mul.hi.s32 {d}, {r}, {i};"), ("r", "mul.hi.u32 {d}, {r}, {i};"), ("r", "mad.lo.s32 {d}, {r}, {i}, {r};"),
-    ("r", "mad.hi.u32 {d}, {r}, {i}, {r};"), ("r", "mul24.lo.s32 {d}, {r}, {i};"), ("r", "sad.s32 {d}, {r}, {i}, {r};"),
-    ("r", "sad.u32 {d}, {r}, {i}, {r};"), ("r", "div.s32 {d}, {r}, {n};"), ("r", "div.u32 {d}, {r}, {n};"),
-    ("r", "rem.s32 {d}, {r}, {n};"), ("r", "rem.u32 {d}, {r}, {n};"), ("r", "abs.s32 {d}, {r};"), ("r", "neg.s32 {d}, {r};"),
-    ("r", "min.s32 {d}, {r}, {i};"), ("r", "max.s32 {d}, {r}, {i};"), ("r", "min.u32 {d}, {r}, {i};"), ("r", "max.u32 {d}, {r}, {i};"),
-    ("r", "popc.b32 {d}, {r};"), ("r", "clz.b32 {d}, {r};"), ("r", "brev.b32 {d}, {r};"), ("r", "bfind.u32 {d}, {r};"),
-    ("r", "bfind.s32 {d}, {r};"), ("r", "bfe.u32 {d}, {r}, {s}, {s};"), ("r", "bfe.s32 {d}, {r}, {s}, {s};"),
-    ("r", "bfi.b32 {d}, {r}, {r}, {s}, {s};"), ("r", "prmt.b32 {d}, {r}, {r}, {i};"), ("r", "and.b32 {d}, {r}, {i};"),
-    ("r", "or.b32 {d}, {r}, {i};"), ("r", "xor.b32 {d}, {r}, {i};"), ("r", "not.b32 {d}, {r};"), ("r", "cnot.b32 {d}, {r};"),
+    ("r", "mad.hi.u32 {d}, {r}, {i}, {r};"), ("r", "mul24.lo.s32 {d}, {r}, {i};"),
+    ("r", "sad.s32 {d}, {r}, {i}, {r};"), ("r", "sad.u32 {d}, {r}, {i}, {r};"), ("r", "div.s32 {d}, {r}, {n};"),
+    ("r", "div.u32 {d}, {r}, {n};"), ("r", "rem.s32 {d}, {r}, {n};"), ("r", "rem.u32 {d}, {r}, {n};"),
+    ("r", "abs.s32 {d}, {r};"), ("r", "neg.s32 {d}, {r};"), ("r", "min.s32 {d}, {r}, {i};"),
+    ("r", "max.s32 {d}, {r}, {i};"), ("r", "min.u32 {d}, {r}, {i};"), ("r", "max.u32 {d}, {r}, {i};"),
+    ("r", "popc.b32 {d}, {r};"), ("r", "clz.b32 {d}, {r};"), ("r", "brev.b32 {d}, {r};"),
+    ("r", "bfind.u32 {d}, {r};"), ("r", "bfind.s32 {d}, {r};"), ("r", "bfe.u32 {d}, {r}, {s}, {s};"),
+    ("r", "bfe.s32 {d}, {r}, {s}, {s};"), ("r", "bfi.b32 {d}, {r}, {r}, {s}, {s};"),
+    ("r", "prmt.b32 {d}, {r}, {r}, {i};"), ("r", "and.b32 {d}, {r}, {i};"), ("r", "or.b32 {d}, {r}, {i};"),
+    ("r", "xor.b32 {d}, {r}, {i};"), ("r", "not.b32 {d}, {r};"), ("r", "cnot.b32 {d}, {r};"),
     ("r", "lop3.b32 {d}, {r}, {r}, {r}, {b};"), ("r", "shl.b32 {d}, {r}, {s};"), ("r", "shr.u32 {d}, {r}, {s};"),
-    ("r", "shr.s32 {d}, {r}, {s};"), ("r", "shf.l.wrap.b32 {d}, {r}, {r}, {i};"), ("r", "shf.r.clamp.b32 {d}, {r}, {r}, {s};"),
-    ("r", "selp.b32 {d}, {r}, {i}, {p};"), ("r", "slct.s32.s32 {d}, {r}, {i}, {r};"), ("r", "set.lt.u32.s32 {d}, {r}, {i};"),
+    ("r", "shr.s32 {d}, {r}, {s};"), ("r", "shf.l.wrap.b32 {d}, {r}, {r}, {i};"),
+    ("r", "shf.r.clamp.b32 {d}, {r}, {r}, {s};"), ("r", "selp.b32 {d}, {r}, {i}, {p};"),
+    ("r", "slct.s32.s32 {d}, {r}, {i}, {r};"), ("r", "set.lt.u32.s32 {d}, {r}, {i};"),
     ("r", "dp4a.u32.s32 {d}, {r}, {r}, {r};"), ("r", "cvt.s32.s8 {d}, {r};"), ("r", "cvt.u32.u16 {d}, {h};"),
     ("r", "cvt.sat.s8.s32 {d}, {r};"), ("r", "cvt.u32.u64 {d}, {q};"), ("r", "add.sat.s32 {d}, {r}, {i};"),
     ("q", "cvt.s64.s32 {d}, {r};"), ("q", "cvt.u64.u32 {d}, {r};"), ("q", "mul.wide.s32 {d}, {r}, {i};"),
     ("q", "mul.wide.u32 {d}, {r}, {i};"), ("q", "mad.wide.s32 {d}, {r}, {i}, {q};"), ("q", "add.s64 {d}, {q}, {q};"),
     ("q", "sub.s64 {d}, {q}, {q};"), ("q", "mul.lo.s64 {d}, {q}, {q};"), ("q", "mul.hi.u64 {d}, {q}, {q};"),
-    ("q", "shl.b64 {d}, {q}, {s};"), ("q", "shr.s64 {d}, {q}, {s};"), ("q", "xor.b64 {d}, {q}, {q};"), ("q", "min.s64 {d}, {q}, {q};"),
-    ("q", "mov.b64 {d}, {{{r}, {r}}};"), ("q", "bfe.u64 {d}, {q}, {s}, {s};"), ("r", "popc.b64 {d}, {q};"),
-    ("h", "cvt.u16.u32 {d}, {r};"), ("h", "add.s16 {d}, {h}, {h};"), ("h", "mul.lo.u16 {d}, {h}, {h};"), ("h", "shr.s16 {d}, {h}, {s};"),
-    ("r", "mul.wide.s16 {d}, {h}, {h};"), ("r", "mov.b32 {d}, {{{h}, {h}}};"),
-    ("p", "setp.lt.s32 {d}, {r}, {i};"), ("p", "setp.ge.u32 {d}, {r}, {i};"), ("p", "setp.eq.s32 {d}, {r}, {i};"),
-    ("p", "setp.ne.and.s32 {d}, {r}, {i}, {p};"), ("p", "setp.gt.s64 {d}, {q}, {q};"), ("p", "and.pred {d}, {p}, {p};"),
-    ("p", "xor.pred {d}, {p}, {p};"), ("p", "not.pred {d}, {p};"),
-    ("r", "activemask_free"),
+    ("q", "shl.b64 {d}, {q}, {s};"), ("q", "shr.s64 {d}, {q}, {s};"), ("q", "xor.b64 {d}, {q}, {q};"),
+    ("q", "min.s64 {d}, {q}, {q};"), ("q", "mov.b64 {d}, {{{r}, {r}}};"), ("q", "bfe.u64 {d}, {q}, {s}, {s};"),
+    ("r", "popc.b64 {d}, {q};"), ("h", "cvt.u16.u32 {d}, {r};"), ("h", "add.s16 {d}, {h}, {h};"),
+    ("h", "mul.lo.u16 {d}, {h}, {h};"), ("h", "shr.s16 {d}, {h}, {s};"), ("r", "mul.wide.s16 {d}, {h}, {h};"),
+    ("r", "mov.b32 {d}, {{{h}, {h}}};"), ("p", "setp.lt.s32 {d}, {r}, {i};"), ("p", "setp.ge.u32 {d}, {r}, {i};"),
+    ("p", "setp.eq.s32 {d}, {r}, {i};"), ("p", "setp.ne.and.s32 {d}, {r}, {i}, {p};"),
+    ("p", "setp.gt.s64 {d}, {q}, {q};"), ("p", "and.pred {d}, {p}, {p};"), ("p", "xor.pred {d}, {p}, {p};"),
+    ("p", "not.pred {d}, {p};"), ("r", "activemask_free"),
 ]
 FLOAT = [
     ("f", "add.f32 {d}, {f}, {g};"), ("f", "sub.f32 {d}, {f}, {g};"), ("f", "mul.f32 {d}, {f}, {g};"),
     ("f", "fma.rn.f32 {d}, {f}, {g}, {f};"), ("f", "min.f32 {d}, {f}, {g};"), ("f", "max.f32 {d}, {f}, {g};"),
-    ("f", "neg.f32 {d}, {f};"), ("f", "abs.f32 {d}, {f};"), ("f", "selp.f32 {d}, {f}, {g}, {p};"), ("f", "add.sat.f32 {d}, {f}, {g};"),
-    ("f", "cvt.rmi.f32.f32 {d}, {f};"), ("f", "cvt.rzi.f32.f32 {d}, {f};"), ("f", "cvt.rni.f32.f32 {d}, {f};"),
-    ("p", "setp.lt.f32 {d}, {f}, {g};"), ("p", "setp.geu.f32 {d}, {f}, {g};"),
-    ("p", "setp.eq.f32 {d}, {f}, {g};"), ("f", "mov.b32 {d}, {f};"), ("f", "xor_sign"), ("f", "slct.f32.s32 {d}, {f}, {g}, {r};"),
-    ("f", "through_half"),
+    ("f", "neg.f32 {d}, {f};"), ("f", "abs.f32 {d}, {f};"), ("f", "selp.f32 {d}, {f}, {g}, {p};"),
+    ("f", "add.sat.f32 {d}, {f}, {g};"), ("f", "cvt.rmi.f32.f32 {d}, {f};"), ("f", "cvt.rzi.f32.f32 {d}, {f};"),
+    ("f", "cvt.rni.f32.f32 {d}, {f};"), ("p", "setp.lt.f32 {d}, {f}, {g};"), ("p", "setp.geu.f32 {d}, {f}, {g};"),
+    ("p", "setp.eq.f32 {d}, {f}, {g};"), ("f", "mov.b32 {d}, {f};"), ("f", "xor_sign"),
+    ("f", "slct.f32.s32 {d}, {f}, {g}, {r};"), ("f", "through_half"),
 ]
 COLLECTIVE = [
     ("r", "shfl.sync.bfly.b32 {d}, {r}, {l}, 31, -1;"), ("r", "shfl.sync.down.b32 {d}, {r}, {l}, 31, -1;"),
     ("r", "shfl.sync.up.b32 {d}, {r}, {l}, 0, -1;"), ("r", "shfl.sync.idx.b32 {d}, {r}, {l}, 31, -1;"),
-    ("f", "shfl.sync.bfly.b32 {d}, {f}, {l}, 31, -1;"),
-    ("r", "shared_r"), ("f", "shared_f"),
+    ("f", "shfl.sync.bfly.b32 {d}, {f}, {l}, 31, -1;"), ("r", "shared_r"), ("f", "shared_f"),
 ]
 DATA_FREE_COLLECTIVE = [("r", "vote.sync.ballot.b32 {d}, {t}, -1;"), ("p", "vote.sync.any.pred {d}, {t}, -1;")]
 PREFIX = {"r": "%r", "q": "%rd", "f": "%f", "p": "%p", "h": "%h"}
@@ -105,11 +110,13 @@ class Program:
                 text = text.replace("{" + letter + "}", name, 1)
         rng = self.rng
         while "{i}" in text:
-            text = text.replace("{i}", rng.choice([self.pick("r"), str(rng.choice([0, 1, -1, 2, 7, 31, 255, 65535, 0x7fffffff, -0x80000000, rng.randrange(-99, 99)]))]), 1)
+            constant = rng.choice([0, 1, -1, 2, 7, 31, 255, 65535, 0x7fffffff, -0x80000000, rng.randrange(-99, 99)])
+            text = text.replace("{i}", rng.choice([self.pick("r"), str(constant)]), 1)
         text = text.replace("{n}", str(rng.choice([1, 2, 3, 7, 10, 64, 1000])))
         while "{s}" in text:
             text = text.replace("{s}", str(rng.randrange(0, 33)), 1)
-        text = text.replace("{b}", str(rng.randrange(256))).replace("{l}", str(rng.choice([1, 2, 4, 8, 16, 3, 0]))).replace("{t}", rng.choice(self.tid_only))
+        text = text.replace("{b}", str(rng.randrange(256))).replace("{t}", rng.choice(self.tid_only))
+        text = text.replace("{l}", str(rng.choice([1, 2, 4, 8, 16, 3, 0])))
         while "{g}" in text:
             if rng.random() < 0.6:
                 name = self.pick("f")
@@ -197,14 +204,15 @@ class Program:
             self.bits[d] = max(width, self.bits.get(inner, 3))
 
     def body(self):
-        self.known = {"r": ["%r1", "%r20", "%r21"], "q": ["%rd20"], "f": ["%f1", "%f2"], "p": ["%p1", "%p2", "%p3"], "h": ["%h1"]}
+        self.known = {"r": ["%r1", "%r20", "%r21"], "q": ["%rd20"], "f": ["%f1", "%f2"], "p": ["%p1", "%p2", "%p3"],
+                      "h": ["%h1"]}
         for _ in range(self.rng.randrange(6, 26)):
             if self.rng.random() < 0.12:
                 self.branch()
             else:
                 self.statement(True)
-        integers = [] if self.floats_only else [self.pick("r") for _ in range(3)]
-        return self.lines, integers, [self.pick("f") for _ in range(2)]
+        integers = [] if self.floats_only else self.known["r"][-6:]
+        return self.lines, integers, self.known["f"][-5:]
 
 
 DECLARATIONS = """{
@@ -244,7 +252,8 @@ def program_text(lines, integers, floats):
     out = [HEADER + SIGNATURE + DECLARATIONS + LOADS, *lines]
     for tensor, registers, kind in (("%rd3", integers, "b32"), ("%rd4", floats, "f32")):
         for i, register in enumerate(registers):
-            out += [f"  mad.wide.u32 %rd{10 + i}, %r1, {4 * len(registers)}, {tensor};", f"  st.global.{kind} [%rd{10 + i}+{4 * i}], {register};"]
+            out += [f"  mad.wide.u32 %rd{10 + i}, %r1, {4 * len(registers)}, {tensor};",
+                    f"  st.global.{kind} [%rd{10 + i}+{4 * i}], {register};"]
     return "\n".join([*out, "  ret;", "}", ""])
 
 
@@ -270,10 +279,76 @@ block = [64]
 args = [{{ read = "i" }}, {{ read = "f" }}, {{ write = "o" }}, {{ write = "g" }}]
 """
     return (f"outputs = {json.dumps([*out, 'g'])}\n[tensors]\n"
-            f'i = {{ dtype = "i32", shape = [64, 2], {values_i} }}\nf = {{ dtype = "f32", shape = [64, 2], {values_f} }}\n'
+            f'i = {{ dtype = "i32", shape = [64, 2], {values_i} }}\n'
+            f'f = {{ dtype = "f32", shape = [64, 2], {values_f} }}\n'
             f'o = {{ dtype = "i32", shape = [64, {max(1, count_i)}], init = "{"empty" if count_i else "zeros"}" }}\n'
             f'g = {{ dtype = "f32", shape = [64, {count_f}], init = "empty" }}\n'
             + launch.format("a", source_a) + launch.format("b", source_b))
+
+
+def write_npy(path, kind, shape, values):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    body = struct.pack(f"<{len(values)}{'i' if kind == '<i4' else 'f'}", *values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body)
+
+
+def random_integers(rng):
+    return [rng.choice([0, 1, -1, 5, rng.randrange(-100, 100), rng.randrange(-2**31, 2**31)]) for _ in range(128)]
+
+
+def random_floats(rng):
+    return [rng.choice([0.0, 1.0, -1.0, 2.0, 0.5, -1.5, 3.0, -2.0]) for _ in range(128)]
+
+
+def signatures():
+    """Opcodes by what they take and give: those of one signature stand for one another. A mov may move integers."""
+    groups = {}
+    for kind, template in INTEGER + FLOAT + COLLECTIVE:
+        if " " in template:
+            opcode, operands = template.split(" ", 1)
+            key = kind + operands.replace("{g}", "{f}").replace("{n}", "{i}").replace("{s}", "{i}")
+            groups.setdefault(key, []).append(opcode)
+    return {opcode: [o for o in group if o != opcode and not o.startswith(("div", "rem"))]
+            for group in groups.values() for opcode in group if opcode != "mov.b32"}
+
+
+SIGNATURES = signatures()
+
+
+def mutate(lines, rng):
+    """One instruction changed: its opcode, the order of its operands, a constant or its predicate."""
+    for _ in range(100):
+        at = rng.randrange(len(lines))
+        text = lines[at]
+        words = text.split()
+        if len(words) < 2:
+            continue
+        change = rng.randrange(4)
+        if change == 0 and SIGNATURES.get(words[0]):
+            new = text.replace(words[0], rng.choice(SIGNATURES[words[0]]), 1)
+        elif change == 1 and words[0].startswith("@"):
+            new = text.replace("@!", "@") if "@!" in text else text.replace("@", "@!")
+        elif change == 2 and words[0] in SIGNATURES and "{" not in text:
+            head, operands = text.rstrip(";").split(words[0] + " ")
+            operands = operands.split(", ")
+            i, j = rng.sample(range(1, len(operands)), 2) if len(operands) > 2 else (0, 0)
+            classes = {operands[k].rstrip("0123456789") for k in (i, j)}
+            if len(classes) > 1 or not classes.pop().startswith("%"):
+                continue
+            operands[i], operands[j] = operands[j], operands[i]
+            new = f"{head}{words[0]} {', '.join(operands)};"
+        elif change == 3 and words[0] in SIGNATURES and "sync" not in text:
+            last = words[-1].rstrip(";")
+            if not last.lstrip("-").isdigit():
+                continue
+            value = int(last)
+            # Shift counts, positions and tables stay small; divisors stay above zero.
+            new = text[:text.rindex(" ")] + f" {max(1, value + 1)};"
+        else:
+            continue
+        if new != text:
+            return [*lines[:at], new, *lines[at + 1:]], f"{text.strip()} -> {new.strip()}"
+    return None, ""
 
 
 def words(path):
@@ -292,17 +367,26 @@ class Fuzz:
         lines, integers, floats = Program(rng, number % 3 == 0).body()
         folder = self.out / f"p{number}"
         folder.mkdir(parents=True)
-        given_i = [rng.choice([0, 1, -1, 5, rng.randrange(-100, 100), rng.randrange(-2**31, 2**31)]) for _ in range(128)]
-        given_f = [rng.choice([0.0, 1.0, -1.0, 2.0, 0.5, -1.5, 3.0, -2.0]) for _ in range(128)]
+        given_i, given_f = random_integers(rng), random_floats(rng)
         (folder / "program.ptx").write_text(program_text(lines, integers, floats))
         shape = (given_i, given_f, len(integers), len(floats))
         (folder / "self.toml").write_text(instance(False, *shape, "program.ptx", "program.ptx"))
         (folder / "known.toml").write_text(instance(True, *shape, "program.ptx", "constants.ptx"))
         (folder / "constants.ptx").write_text(constants_text([], []))
+        for i in range(MUTANTS):
+            changed, what = mutate(lines, rng)
+            if changed is None:
+                continue
+            (folder / f"mutant{i}.ptx").write_text(f"// {what}\n" + program_text(changed, integers, floats))
+            (folder / f"mutant{i}.toml").write_text(instance(False, *shape, "program.ptx", f"mutant{i}.ptx"))
+        for i in range(INPUTS):
+            write_npy(folder / f"i{i}.npy", "<i4", "(64, 2)", random_integers(rng))
+            write_npy(folder / f"f{i}.npy", "<f4", "(64, 2)", random_floats(rng))
         results = None
         for order in ("forward", "lanes"):
-            done = subprocess.run([self.coequal, "run", folder / "known.toml", "--order", order, "--output", f"o={folder}/o.npy",
-                                   "--output", f"g={folder}/g.npy"], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([self.coequal, "run", folder / "known.toml", "--order", order, "--output",
+                                   f"o={folder}/o.npy", "--output", f"g={folder}/g.npy"],
+                                  capture_output=True, text=True, timeout=60)
             if done.returncode != 0:
                 return folder, f"the interpreter: {done.stderr.strip()}"
             got = words(folder / "o.npy"), words(folder / "g.npy")
@@ -323,14 +407,43 @@ class Fuzz:
 
     def judge(self, folder):
         report = folder / "report.json"
-        done = subprocess.run([self.coequal, "check", "-q", "--jobs", "1", "--budget", "10", "--json", report, folder], capture_output=True,
-                              text=True, timeout=120)
+        done = subprocess.run([self.coequal, "check", "-q", "--jobs", "1", "--budget", "4", "--json", report, folder],
+                              capture_output=True, text=True, timeout=120)
         if not report.exists():
             return [f"the command crashed: {done.returncode}"], {}
         verdicts = {i["name"]: i["verdict"] for i in json.loads(report.read_text())["instances"]}
-        wrong = {"self": ("inequivalent", "internal", "invalid", "defect"), "known": ("inequivalent", "internal", "invalid", "defect"),
-                 "changed": ("equivalent", "internal", "invalid", "defect")}
-        return [f"{name} is {verdicts[name]}" for name, bad in wrong.items() if verdicts.get(name, "missing") in (*bad, "missing")], verdicts
+        broken = ("internal", "invalid", "defect", "missing")
+        wrong = {"self": "inequivalent", "known": "inequivalent", "changed": "equivalent"}
+        failures = [f"{name} is {verdict}" for name, bad in wrong.items()
+                    if (verdict := verdicts.get(name, "missing")) in (bad, *broken)]
+        for name, verdict in verdicts.items():
+            if name.startswith("mutant"):
+                if verdict == "equivalent" and (where := self.differs(folder, name)):
+                    failures.append(f"{name} is equivalent, but {where}")
+                if verdict in ("internal", "invalid"):
+                    failures.append(f"{name} is {verdict}")
+        return failures, verdicts
+
+    def differs(self, folder, name):
+        """Where a mutant and the original differ by more than rounding on one of the inputs."""
+        for i in range(INPUTS):
+            got = []
+            for side in "ab":
+                done = subprocess.run([self.coequal, "run", folder / f"{name}.toml", "--program", side,
+                                       "--input", f"i={folder}/i{i}.npy", "--input", f"f={folder}/f{i}.npy",
+                                       "--output", f"o={folder}/o.npy", "--output", f"g={folder}/g.npy"],
+                                      capture_output=True, text=True, timeout=60)
+                if done.returncode != 0:
+                    return f"program {side}: {done.stderr.strip()}"
+                floats = [struct.unpack("<f", struct.pack("<i", w))[0] for w in words(folder / "g.npy")]
+                got.append((words(folder / "o.npy"), floats))
+            for k, (x, y) in enumerate(zip(got[0][0], got[1][0])):
+                if x != y:
+                    return f"input {i}: o[{k}] (flat) is {x} and {y}"
+            for k, (x, y) in enumerate(zip(got[0][1], got[1][1])):
+                if x != y and not abs(x - y) <= 1e-4 * max(abs(x), abs(y)):
+                    return f"input {i}: g[{k}] (flat) is {x} and {y}"
+        return None
 
     def work(self, number):
         folder, failure = self.make(number)
@@ -355,7 +468,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for name, failures, verdicts in pool.map(fuzz.work, range(arguments.programs)):
             for case, verdict in verdicts.items():
-                counts[f"{case} {verdict}"] = counts.get(f"{case} {verdict}", 0) + 1
+                what = f"{case.rstrip('0123456789')} {verdict}"
+                counts[what] = counts.get(what, 0) + 1
             if failures:
                 failed += 1
                 print(f"FAILED {name}: {'; '.join(failures)}", flush=True)

@@ -83,6 +83,10 @@ class Algebra {
   Value min(const Value& a, const Value& b) { return negate(max(negate(a), negate(b))); }
   Value max_of(std::vector<Value> args, size_t flat_limit = kFlatTerms);
   Value tanh(const Value& a);
+  // What literals that hold say of a condition.
+  std::optional<bool> implied(const std::vector<CondId>& literals, CondId c) const;
+  // The conditions that hold with c: itself, or all parts of a conjunction.
+  std::vector<CondId> literals_of(CondId c) const;
   Value indicator(CondId c);  // 1 where it holds, 0 elsewhere
   Value select(CondId c, const Value& a, const Value& b);
   Value function(term::Kind kind, std::vector<Value> args);
@@ -144,6 +148,7 @@ class Algebra {
   Value sum_atom(std::vector<Value> terms);
   Value rational_power(const Rational& base, const Rational& exponent);
   CondId assumed(CondId c) const;
+  std::optional<bool> implied(CondId given, CondId asked) const;
   CondId infinite_condition(const Value& v, bool negative);
   bool has_infinite_arm(AtomId id) const;
   Value log_of_rational(const Rational& c);
@@ -156,6 +161,8 @@ class Algebra {
   };
   std::optional<FlagSum> flag_sum(const Linear& sum, int width, bool is_signed) const;
   void add_guarded(Linear& into, CondId c, const Linear& x, int width);
+  Value under(const Value& v, const std::vector<CondId>& literals, bool open_sums = true);
+  WordId word_under(WordId id, const std::vector<CondId>& literals);
   WordId word_select(CondId c, WordId then, WordId other, int width);
   WordId word_extreme(term::Kind kind, bool is_signed, std::vector<WordId> args, int width);
   std::optional<uint64_t> folded_word(const Word& w) const;

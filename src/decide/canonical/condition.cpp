@@ -118,6 +118,28 @@ CondId Algebra::zero(const Value& v) {
   return any(std::move(any_of));
 }
 
+// What one condition says about another that is about the same value or word.
+std::optional<bool> Algebra::implied(CondId given, CondId asked) const {
+  if (given == asked) return true;
+  if (given == negation(asked)) return false;
+  const Cond& g = cond(given);
+  const Cond& a = cond(asked);
+  const bool holds = !(given & 1);
+  auto answer = [&](bool even_asked) { return (asked & 1) ? !even_asked : even_asked; };
+  if (g.kind == CondKind::Word && a.kind == CondKind::Word && holds && g.a == a.a &&
+      g.a == static_cast<uint32_t>(Kind::BvEq)) {
+    // A word is one constant at most.
+    for (const auto& [x, k] : {std::pair(g.left, g.right), std::pair(g.right, g.left)})
+      for (const auto& [y, l] : {std::pair(a.left, a.right), std::pair(a.right, a.left)})
+        if (x == y && k != l && words_[k].kind == Kind::BvConst && words_[l].kind == Kind::BvConst) return answer(false);
+    return std::nullopt;
+  }
+  if (g.kind == CondKind::Positive && a.kind == CondKind::Positive && holds && g.value == negate(a.value)) return answer(false);
+  if (g.kind == CondKind::Positive && a.kind == CondKind::Zero && holds && g.value.m == a.value.m) return answer(false);
+  if (g.kind == CondKind::Zero && a.kind == CondKind::Positive && holds && g.value.m == a.value.m) return answer(false);
+  return std::nullopt;
+}
+
 // Whether a value is the infinity of the given sign.
 CondId Algebra::infinite_condition(const Value& v, bool negative) {
   if (is_infinity(v)) return (v.c.sign() < 0) == negative ? kTrue : kFalse;
@@ -181,6 +203,31 @@ std::optional<std::pair<WordId, WordId>> Algebra::equality(CondId c) const {
   if (words_[e.right].kind == Kind::BvConst) return std::pair(e.left, e.right);
   if (words_[e.left].kind == Kind::BvConst) return std::pair(e.right, e.left);
   return std::nullopt;
+}
+
+std::vector<CondId> Algebra::literals_of(CondId c) const {
+  if (!(c & 1) || cond(c).kind != CondKind::Or) return {c};
+  std::vector<CondId> out = cond(c).args;
+  for (CondId& part : out) part = negation(part);
+  return out;
+}
+
+std::optional<bool> Algebra::implied(const std::vector<CondId>& literals, CondId c) const {
+  if (c <= kFalse) return c == kTrue;
+  for (CondId f : literals)
+    if (const auto known = implied(f, c)) return known;
+  if (cond(c).kind != CondKind::Or) return std::nullopt;
+  bool open = false;
+  for (CondId part : cond(c).args) {
+    if (cond(part).kind == CondKind::Or) {
+      open = true;
+      continue;
+    }
+    const auto value = implied(literals, part);
+    if (value == true) return !(c & 1);
+    open = open || !value;
+  }
+  return open ? std::nullopt : std::optional<bool>(c & 1);
 }
 
 CondId Algebra::any(std::vector<CondId> args) {

@@ -313,7 +313,7 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
     if (r.lo && (!best || *r.lo > *best)) best = r.lo;
   size_t keep_at = args.size();
   if (best) {
-    for (size_t i = 0; i < args.size() && keep_at == args.size(); ++i)
+    for (size_t i = args.size(); i-- > 0 && keep_at == args.size();)  // numbers come first: rather drop those
       if (ranges[i].lo && *ranges[i].lo == *best) keep_at = i;
     for (size_t i = 0; i < args.size(); ++i)
       if (i != keep_at && ranges[i].hi && *ranges[i].hi <= *best) dropped[i] = 1;
@@ -365,24 +365,51 @@ Value Algebra::indicator(CondId c) {
   return of_atom(std::move(atom));
 }
 
+// The value where the literals hold: its flags and choices that they decide, those of a short sum's terms as well.
+Value Algebra::under(const Value& v, const std::vector<CondId>& literals, bool open_sums) {
+  std::vector<Factor> kept = monos_[v.m];
+  std::vector<Value> replaced;
+  std::erase_if(kept, [&](const Factor& f) {
+    const Atom& atom = atoms_[f.atom];
+    if (atom.kind == AtomKind::Indicator) {
+      const auto holds = implied(literals, atom.condition);
+      if (!holds) return false;
+      replaced.push_back(*holds ? number(1) : power({}, f.exponent));
+      return true;
+    }
+    if (!f.exponent.is_one()) return false;
+    if (atom.kind == AtomKind::Select) {
+      const auto holds = implied(literals, atom.condition);
+      if (!holds) return false;
+      replaced.push_back(atom.args[*holds ? 0 : 1]);
+      return true;
+    }
+    if (!open_sums || atom.kind != AtomKind::Sum || atom.args.size() > 2 * kFlatTerms) return false;
+    std::vector<Value> args = atom.args;
+    bool changed = false;
+    for (Value& t : args) {
+      const Value now = under(t, literals, false);
+      changed = changed || !(now == t);
+      t = now;
+    }
+    if (!changed) return false;
+    replaced.push_back(sum(std::move(args)));
+    return true;
+  });
+  if (replaced.empty()) return v;
+  Value out{v.c, intern_mono(std::move(kept))};
+  for (const Value& x : replaced) out = mul(out, x);
+  return under(out, literals, open_sums);
+}
+
 Value Algebra::select(CondId c, const Value& then, const Value& other) {
   if (c == kTrue) return then;
   if (c == kFalse) return other;
   if (then == other) return then;
   if (c & 1) return select(negation(c), other, then);
 
-  // What the condition decides inside the arms.
-  auto decided = [&](const Value& v, bool holds) -> Value {
-    if (const auto id = single(v.m); id && atoms_[*id].kind == AtomKind::Select && atoms_[*id].condition == c)
-      return scale(atoms_[*id].args[holds ? 0 : 1], v.c);
-    for (const Factor& f : monos_[v.m]) {
-      if (atoms_[f.atom].kind != AtomKind::Indicator || (atoms_[f.atom].condition >> 1) != (c >> 1)) continue;
-      if ((atoms_[f.atom].condition == c) != holds) return {};
-      return {v.c, divide(v.m, intern_mono({f}))};
-    }
-    return v;
-  };
-  const Value a = decided(then, true), b = decided(other, false);
+  // What the condition decides inside the arms: each counts only where it is chosen.
+  const Value a = under(then, literals_of(c)), b = under(other, literals_of(negation(c)));
   if (!(a == then) || !(b == other)) return select(c, a, b);
 
   const bool infinite = is_infinity(a) || is_infinity(b);
@@ -433,6 +460,16 @@ Value Algebra::select(CondId c, const Value& then, const Value& other) {
       chosen = a.is_zero() ? atom_of(c, {}, in) : atom_of(c, in, {});
     }
     return mul(scale(outside, rest.c), chosen);
+  }
+  // k ? b + d : b is b + (k ? d : 0), for a d that is shorter than what it is the difference of.
+  if (total(a.m) && total(b.m)) {
+    auto length = [&](const Value& v) {
+      if (v.is_zero()) return size_t{0};
+      const auto id = single(v.m);
+      return id && atoms_[*id].kind == AtomKind::Sum ? atoms_[*id].args.size() : size_t{1};
+    };
+    const Value d = sub(a, b);
+    if (length(d) + 1 < length(a) + length(b)) return add(b, select(c, d, {}));
   }
   const MonoId common = common_factor(std::vector<Value>{a, b}, false);
   const Value x{Rational(1), divide(a.m, common)};

@@ -185,6 +185,30 @@ void Algebra::add_guarded(Linear& into, CondId c, const Linear& x, int width) {
   }
 }
 
+// The word where the literals hold: flags and choices among its terms that they decide.
+WordId Algebra::word_under(WordId id, const std::vector<CondId>& literals) {
+  const int width = words_[id].width;
+  const Linear l = linear(id);
+  Linear out;
+  out.constant = l.constant;
+  bool changed = false;
+  for (const auto& [t, k] : l.terms) {
+    const Word& w = words_[t];
+    std::optional<bool> holds;
+    if (w.kind == Kind::BvOfBool || w.kind == Kind::Select) holds = implied(literals, w.conds[0]);
+    if (!holds) {
+      out.terms.emplace_back(t, k);
+      continue;
+    }
+    changed = true;
+    if (w.kind == Kind::BvOfBool)
+      out.constant += *holds ? k : 0;
+    else
+      add_to(out, linear(w.words[*holds ? 0 : 1]), k);
+  }
+  return changed ? word_under(of_linear(out, width), literals) : id;
+}
+
 WordId Algebra::word_select(CondId c, WordId then, WordId other, int width) {
   if (c == kTrue || then == other) return then;
   if (c == kFalse) return other;
@@ -194,7 +218,8 @@ WordId Algebra::word_select(CondId c, WordId then, WordId other, int width) {
     if (then == order.right && other == order.left) return word_extreme(Kind::Max, is_signed, {then, other}, width);
     if (then == order.left && other == order.right) return word_extreme(Kind::Min, is_signed, {then, other}, width);
   }
-  // Where w = k holds, w is k.
+  then = word_under(then, literals_of(c));
+  other = word_under(other, literals_of(negation(c)));
   const Linear a = linear(then), b = linear(other);
   Linear out, rest_a, rest_b;
   out.constant = b.constant;

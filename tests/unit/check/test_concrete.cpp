@@ -1,6 +1,5 @@
 // Concrete inputs within their bounds, layouts of storage, and programs run on numbers.
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cmath>
@@ -45,8 +44,8 @@ constexpr const char* kKernel = R"(.version 8.3
 class Concrete : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("coequal-concrete-" + std::to_string(::getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("coequal-concrete-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / "k.ptx") << kKernel;
   }
@@ -56,7 +55,8 @@ class Concrete : public ::testing::Test {
     const std::string text =
         "outputs = [\"y\"]\n[tensors]\n" + tensors +
         "\n[scalars]\ns = { dtype = \"f32\", min = 2.0 }\n[program_a]\nsource = \"k.ptx\"\n"
-        "[[program_a.launch]]\nkernel = \"f\"\ngrid = [1]\nblock = [4]\nargs = [{ read = \"x\" }, { write "
+        "[[program_a.launch]]\nkernel = \"f\"\ngrid = [1]\nblock = [4]\nargs = [{ read = \"x\" }, "
+        "{ write "
         "= \"y\" }, { scalar = \"s\" }, { u32 = " +
         shift + " }]\n";
     Result<instance::Instance> read =
@@ -105,9 +105,9 @@ TEST_F(Concrete, RunsOnGivenInputs) {
 
 TEST_F(Concrete, WhatIsNotGivenIsNearestToZero) {
   // s >= 2, x in (1, 8]: 1 itself is excluded.
-  const instance::Instance instance =
-      read("x = { dtype = \"f32\", shape = [4], above = 1.0, max = 8.0 }\n"
-           "y = { dtype = \"f32\", shape = [4], init = \"empty\" }");
+  const instance::Instance instance = read(
+      "x = { dtype = \"f32\", shape = [4], above = 1.0, max = 8.0 }\n"
+      "y = { dtype = \"f32\", shape = [4], init = \"empty\" }");
   const ConcreteInputs inputs = nearest_inputs(instance);
   EXPECT_EQ(floats(inputs.scalars.at("s")), (std::vector<float>{2}));
   for (const float x : floats(inputs.tensors.at("x"))) {
@@ -120,9 +120,9 @@ TEST_F(Concrete, WhatIsNotGivenIsNearestToZero) {
 TEST_F(Concrete, StridedTensorsLieInTheirStorage) {
   // Rows of two cells at a pitch of three: row-major elements 0 1 2 3 are cells 0 1 3 4. The kernel
   // reads cells 0..3, of which cell 2 is a gap.
-  const instance::Instance instance =
-      read("x = { dtype = \"f32\", shape = [2, 2], strides = [3, 1] }\n"
-           "y = { dtype = \"f32\", shape = [4], init = \"empty\" }");
+  const instance::Instance instance = read(
+      "x = { dtype = \"f32\", shape = [2, 2], strides = [3, 1] }\n"
+      "y = { dtype = \"f32\", shape = [4], init = \"empty\" }");
   ConcreteInputs inputs;
   inputs.tensors["x"] = bytes_of({1, 2, 3, 4});
   inputs.scalars["s"] = bytes_of({1});
@@ -151,9 +151,9 @@ TEST_F(Concrete, StepLimitsEndARun) {
 }
 
 TEST_F(Concrete, KnownAndUninitialisedContents) {
-  const instance::Instance instance =
-      read("x = { dtype = \"f32\", shape = [4], values = [1, 2, 3, 4] }\n"
-           "y = { dtype = \"f32\", shape = [5], init = \"empty\" }");
+  const instance::Instance instance = read(
+      "x = { dtype = \"f32\", shape = [4], values = [1, 2, 3, 4] }\n"
+      "y = { dtype = \"f32\", shape = [5], init = \"empty\" }");
   replay::RunOptions how;
   how.fill = 0x40;  // 0x40404040 is 3.0039215
   const ConcreteRun done = run(instance, nearest_inputs(instance), how);
@@ -163,13 +163,13 @@ TEST_F(Concrete, KnownAndUninitialisedContents) {
 }
 
 TEST_F(Concrete, RandomInputsKeepTheirBounds) {
-  const instance::Instance instance =
-      read("x = { dtype = \"f32\", shape = [200], min = -0.25, below = 0.5 }\n"
-           "y = { dtype = \"f32\", shape = [200], init = \"empty\" }\n"
-           "far = { dtype = \"f32\", shape = [50], min = 100.0 }\n"
-           "i = { dtype = \"i64\", shape = [200], min = 3, max = 7 }\n"
-           "o = { dtype = \"i32\", shape = [50], min = 0, max = 90, sorted = true }\n"
-           "b = { dtype = \"bool\", shape = [50] }");
+  const instance::Instance instance = read(
+      "x = { dtype = \"f32\", shape = [200], min = -0.25, below = 0.5 }\n"
+      "y = { dtype = \"f32\", shape = [200], init = \"empty\" }\n"
+      "far = { dtype = \"f32\", shape = [50], min = 100.0 }\n"
+      "i = { dtype = \"i64\", shape = [200], min = 3, max = 7 }\n"
+      "o = { dtype = \"i32\", shape = [50], min = 0, max = 90, sorted = true }\n"
+      "b = { dtype = \"bool\", shape = [50] }");
   for (const RandomValues values : {RandomValues::Reals, RandomValues::Integers}) {
     const ConcreteInputs inputs = random_inputs(instance, 5, values);
     for (const float x : floats(inputs.tensors.at("x"))) {
@@ -192,8 +192,8 @@ TEST_F(Concrete, RandomInputsKeepTheirBounds) {
     EXPECT_EQ(random_inputs(instance, 5, values).tensors, inputs.tensors);
     EXPECT_NE(random_inputs(instance, 6, values).tensors, inputs.tensors);
   }
-  for (const float x : floats(
-           random_inputs(read(kPlain), 1, RandomValues::Integers).tensors.at("x")))
+  for (const float x :
+       floats(random_inputs(read(kPlain), 1, RandomValues::Integers).tensors.at("x")))
     EXPECT_EQ(x, std::round(x));
 }
 

@@ -35,7 +35,10 @@ class RandomTerms : public ::testing::Test, public Terms {
   }
   Term condition(int depth) {
     const Term a = real(depth - 1), b = real(depth - 1);
-    switch (draw(5)) {
+    switch (draw(8)) {
+      case 5: return same_word(label(), word(static_cast<int64_t>(draw(3)) * 3, 32));
+      case 6: return masked(0);
+      case 7: return store.make(Kind::IsNumber, {a});
       case 0: return less(a, b);
       case 1: return less_eq(a, b);
       case 2: return equal(a, b);
@@ -47,7 +50,9 @@ class RandomTerms : public ::testing::Test, public Terms {
   Term real(int depth) {
     if (depth <= 0) return atom();
     auto sub_term = [&] { return real(depth - 1 - static_cast<int>(draw(2))); };
-    switch (draw(16)) {
+    switch (draw(18)) {
+      case 14: return select(condition(depth), sub_term(), store.infinity(true));
+      case 15: return exp2(select(condition(depth), sub_term(), store.infinity(true)));
       case 0:
       case 1:
       case 2: return add(sub_term(), sub_term());
@@ -71,8 +76,11 @@ class RandomTerms : public ::testing::Test, public Terms {
     static const Rational kValues[] = {-2, -1, Rational(-1, 2), 0, Rational(1, 4), 1, 3};
     for (const Rational& vx : kValues)
       for (const Rational& vy : kValues)
-        for (const Rational& vp : {Rational(1, 2), Rational(1), Rational(5)}) {
+        for (const int64_t k : {0, 1, 2, 3, 4, 5}) {
+          const Rational vp = k % 3 == 0 ? Rational(1, 2) : k % 3 == 1 ? Rational(1) : Rational(5);
           term::MapAssignment at;
+          at.set_leaf(groups[4], 0, Rational(k % 3 * 3));
+          at.set_leaf(groups[5], 0, Rational(k / 3));
           at.set_leaf(groups[0], 0, vx);
           at.set_leaf(groups[1], 0, vy);
           at.set_leaf(groups[3], 0, vp);

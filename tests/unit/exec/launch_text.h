@@ -11,6 +11,7 @@
 #include "exec/launch.h"
 #include "term/evaluate.h"
 #include "term/print.h"
+#include "term/substitute.h"
 
 namespace coequal::exec::testing {
 
@@ -121,7 +122,8 @@ class Bench {
   }
 
   term::Term value(uint32_t tensor, int64_t cell) { return state_.versions[tensor]->value(cell, store); }
-  std::string text(uint32_t tensor, int64_t cell) { return term::print(store, value(tensor, cell)); }
+  // With known values in their places.
+  std::string text(uint32_t tensor, int64_t cell) { return term::print(store, term::substitute_known(store)(value(tensor, cell))); }
 
   // The value of a cell where input cell i of tensor t holds inputs[t][i] (0 where nothing is given): a whole number.
   int64_t number(uint32_t tensor, int64_t cell, const std::vector<std::vector<int64_t>>& inputs = {}) {

@@ -1,12 +1,14 @@
 // Orders inside a CTA, and which accesses conflict.
-#include "exec/sync.h"
-
 #include <gtest/gtest.h>
+
+#include "exec/sync.h"
 
 namespace coequal::exec {
 namespace {
 
-AccessEvent read(uint32_t thread, uint32_t at = 1) { return {.thread = thread, .instruction = at, .role = Role::Read}; }
+AccessEvent read(uint32_t thread, uint32_t at = 1) {
+  return {.thread = thread, .instruction = at, .role = Role::Read};
+}
 AccessEvent write(uint32_t thread, uint64_t value, uint32_t at = 2) {
   return {.thread = thread, .instruction = at, .role = Role::Write, .value = Word::concrete(value)};
 }
@@ -76,7 +78,8 @@ TEST(AccessHistory, BarriersOrder) {
   EXPECT_TRUE(history.access(write(33, 2), order).conflicts.empty());
 }
 
-// A read of one lane that a write of another lane is ordered after must not hide the read of a third.
+// A read of one lane that a write of another lane is ordered after must not hide the read of a
+// third.
 TEST(AccessHistory, AnOrderedReadHidesNoOther) {
   HappensBefore order(32);
   AccessHistory history;
@@ -92,7 +95,8 @@ TEST(AccessHistory, SameBitsAreANoteAndAReaderBesideThemRaces) {
   HappensBefore order(32);
   AccessHistory history;
   history.access(write(0, 4, 2), order);
-  const auto same = history.access(write(1, 4, 9), order);  // known integers, whatever the instruction
+  const auto same =
+      history.access(write(1, 4, 9), order);  // known integers, whatever the instruction
   EXPECT_TRUE(same.conflicts.empty());
   EXPECT_TRUE(same.same_writes);
   EXPECT_EQ(history.access(write(2, 5, 9), order).conflicts.size(), 1u);
@@ -131,7 +135,8 @@ TEST(AccessHistory, AtomicsOfOneKindCommute) {
 TEST(AccessHistory, AGuardedAccessDropsNothing) {
   term::TermStore store;
   const term::GroupId g = store.add_group({.name = "x"});
-  const Term guard = store.make(term::Kind::Less, {store.leaf(g, {0, 0}), store.real(term::Rational(0))});
+  const Term guard =
+      store.make(term::Kind::Less, {store.leaf(g, {0, 0}), store.real(term::Rational(0))});
   HappensBefore order(32);
   AccessHistory history;
   history.access(write(0, 1), order);
@@ -145,7 +150,7 @@ TEST(AccessHistory, AGuardedAccessDropsNothing) {
   EXPECT_NE(found.conflicts[0].earlier.guard.valid(), found.conflicts[1].earlier.guard.valid());
 }
 
-TEST(RaceShadow, BytesAreApart) {
+TEST(RaceShadowBytes, BytesAreApart) {
   HappensBefore order(32);
   RaceShadow shadow;
   shadow.access(0, 4, write(0, 0), order);

@@ -1,6 +1,7 @@
 // Matrix instructions against the definition of the product, fragments laid out as the PTX manual has them (9.7.14.5).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 
@@ -113,7 +114,7 @@ TEST_P(MmaTest, EveryElementIsTheSumOfProducts) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, MmaTest, ::testing::ValuesIn(forms()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Forms, MmaTest, ::testing::ValuesIn(forms()), [](const auto& form) { return form.param.name; });
 
 // x holds 8 matrices of 8 x 8 halves, one after the other, row by row.
 std::string fill_shared(int cells) {
@@ -173,8 +174,8 @@ TEST(MatrixMove, RowsOfOtherLanesNeedAnOrder) {
   // Each lane stores a row and loads at once: nothing orders the stores before the loads of other lanes.
   Bench bench({input("x", 8), output("y", 32, DType::U32)});
   const std::string body =
-      "mov.u32 %r5, buffer;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r5, %r5, %r6;\nst.shared.b32 [%r5], %r0;\nst.shared.b32 [%r5+4], %r0;\n"
-      "st.shared.b32 [%r5+8], %r0;\nst.shared.b32 [%r5+12], %r0;\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10,%r11,%r12,%r13}, [%r5];\n"
+      "mov.u32 %r5, buffer;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r5, %r5, %r6;\nst.shared.v4.b32 [%r5], {%r0,%r0,%r0,%r0};\n"
+      "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10,%r11,%r12,%r13}, [%r5];\n"
       "mul.wide.u32 %rd12, %r0, 4;\nadd.u64 %rd12, %rd1, %rd12;\nst.global.u32 [%rd12], %r10;\nret;";
   EXPECT_EQ(kinds_of(bench.run(kernel_text(2, body, kBuffer), 1, 32)), std::vector<std::string>{"shared-race"});
 }
@@ -249,8 +250,8 @@ INSTANTIATE_TEST_SUITE_P(
                       WmmaForm{"m16n16k16", "row", "col", "f32.bf16.bf16.f32", DType::BF16, 16, 16, 16, 4, 4, 8},
                       WmmaForm{"m16n16k8", "row", "col", "f32.tf32.tf32.f32", DType::F32, 16, 16, 8, 4, 4, 8},
                       WmmaForm{"m16n16k16", "row", "col", "s32.s8.s8.s32", DType::I8, 16, 16, 16, 2, 2, 8}),
-    [](const auto& info) {
-      std::string name = info.param.shape + "_" + info.param.a_layout + "_" + info.param.b_layout + "_" + info.param.types;
+    [](const auto& form) {
+      std::string name = form.param.shape + "_" + form.param.a_layout + "_" + form.param.b_layout + "_" + form.param.types;
       std::replace(name.begin(), name.end(), '.', '_');
       return name;
     });

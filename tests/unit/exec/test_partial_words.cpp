@@ -1,7 +1,7 @@
 // Words at byte positions: partial overwrites and joins.
-#include "exec/byte_memory.h"
-
 #include <gtest/gtest.h>
+
+#include "exec/byte_memory.h"
 
 namespace coequal::exec {
 namespace {
@@ -22,7 +22,7 @@ class Bytes : public WordJoiner {
   std::vector<std::pair<int64_t, int>> asked;
 };
 
-TEST(ByteMemory, AWordComesBackWhole) {
+TEST(PartialWords, AWordComesBackWhole) {
   ByteMemory memory(16);
   Bytes bytes;
   memory.store(4, 4, Word::concrete(0x11223344));
@@ -33,7 +33,7 @@ TEST(ByteMemory, AWordComesBackWhole) {
   EXPECT_FALSE(memory.written(8));
 }
 
-TEST(ByteMemory, PartialOverwrites) {
+TEST(PartialWords, PartialOverwrites) {
   ByteMemory memory(16);
   Bytes bytes;
   memory.store(0, 8, Word::concrete(0x8877665544332211));
@@ -48,14 +48,14 @@ TEST(ByteMemory, PartialOverwrites) {
   EXPECT_TRUE(bytes.asked.empty());
 }
 
-TEST(ByteMemory, WordsAreJoined) {
+TEST(PartialWords, WordsAreJoined) {
   ByteMemory memory(8);
   Bytes bytes;
   for (int i = 0; i < 4; ++i) memory.store(i, 1, Word::concrete(0x10u + static_cast<uint64_t>(i)));
   EXPECT_EQ(memory.load(0, 4, bytes).bits, 0x13121110u);
 }
 
-TEST(ByteMemory, UnwrittenBytesAreAskedForOnce) {
+TEST(PartialWords, UnwrittenBytesAreAskedForOnce) {
   ByteMemory memory(8);
   Bytes bytes;
   memory.store(0, 2, Word::concrete(0x1234));
@@ -64,7 +64,7 @@ TEST(ByteMemory, UnwrittenBytesAreAskedForOnce) {
 }
 
 // Entries are used again once nothing shows them; what is still shown must not change.
-TEST(ByteMemory, ManyOverwrites) {
+TEST(PartialWords, ManyOverwrites) {
   ByteMemory memory(64);
   Bytes bytes;
   std::vector<uint8_t> plain(64, 0xee);
@@ -73,13 +73,16 @@ TEST(ByteMemory, ManyOverwrites) {
     random = random * 6364136223846793005ull + 1442695040888963407ull;
     const int width = 1 << (random >> 60 & 3);
     const int64_t offset = static_cast<int64_t>((random >> 40) % static_cast<uint64_t>(65 - width));
-    for (int i = 0; i < width; ++i) plain[static_cast<size_t>(offset + i)] = static_cast<uint8_t>(random >> (4 * i));
+    for (int i = 0; i < width; ++i)
+      plain[static_cast<size_t>(offset + i)] = static_cast<uint8_t>(random >> (4 * i));
     uint64_t word = 0;
-    for (int i = 0; i < width; ++i) word |= uint64_t{plain[static_cast<size_t>(offset + i)]} << (8 * i);
+    for (int i = 0; i < width; ++i)
+      word |= uint64_t{plain[static_cast<size_t>(offset + i)]} << (8 * i);
     memory.store(offset, width, Word::concrete(word));
     for (int64_t at = 0; at < 64; at += 4) {
       uint64_t expected = 0;
-      for (int i = 0; i < 4; ++i) expected |= uint64_t{plain[static_cast<size_t>(at + i)]} << (8 * i);
+      for (int i = 0; i < 4; ++i)
+        expected |= uint64_t{plain[static_cast<size_t>(at + i)]} << (8 * i);
       ASSERT_EQ(memory.load(at, 4, bytes).bits, expected);
     }
   }

@@ -14,8 +14,8 @@ extern "C" __global__ void rows(const float* x, float* y, int rows, int columns)
 // The tail of each row is not clipped.
 extern "C" __global__ void tiles_unclipped(const float* x, float* y, int rows, int columns) {
   const int r = blockIdx.y * 4 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
-  // expect: global-race @ next line
   if (r < rows && r * columns + j < rows * columns)
+    // expect: global-race @ next line
     y[r * columns + j] = fmaxf(x[r * columns + j], 0.0f) * (float)(j + 1);
 }
 
