@@ -26,8 +26,9 @@ class Budget {
   // A budget that ends after `seconds` or with this one, whichever is sooner.
   Budget slice(double seconds) const {
     Budget part = *this;
-    part.deadline_ = std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                            std::chrono::duration<double>(seconds)));
+    part.deadline_ =
+        std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                               std::chrono::duration<double>(seconds)));
     return part;
   }
 

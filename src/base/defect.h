@@ -1,4 +1,5 @@
-// Defects of a program: what makes its result no function of its declared inputs, or touches foreign memory.
+// Defects of a program: what makes its result no function of its declared inputs, or touches
+// foreign memory.
 #pragma once
 
 #include <array>
@@ -46,18 +47,17 @@ struct Access {
   Kind kind = Kind::Other;
   std::array<int64_t, 3> thread = {0, 0, 0};
   std::array<int64_t, 3> block = {0, 0, 0};
-  int32_t launch = 0;   // index among the program's launches
-  // What is accessed: a tensor or a shared variable ("x", "part", "shared" for the dynamic part), and the index in
-  // it: "3,4" (cells, row-major) or "128" (byte offset in shared memory). Both are empty for a barrier.
+  int32_t launch = 0;  // index among the program's launches
+  // What is accessed: a tensor or a shared variable ("x", "part", "shared" for the dynamic part),
+  // and the index in it: "3,4" (cells, row-major) or "128" (byte offset in shared memory). Both are
+  // empty for a barrier.
   std::string where;
   std::string index;
   int32_t bytes = 0;  // size of the access, 0 when it has none
   SourceSpan span;
 
   // "x[3,4]", "part[128]", or empty.
-  std::string address() const {
-    return index.empty() ? where : where + "[" + index + "]";
-  }
+  std::string address() const { return index.empty() ? where : where + "[" + index + "]"; }
 };
 
 struct Defect {

@@ -8,8 +8,22 @@
 namespace coequal {
 
 enum class DType : uint8_t {
-  F64, F32, F16, BF16, TF32, F8E4M3, F8E5M2,
-  I64, I32, I16, I8, U64, U32, U16, U8, Bool,
+  F64,
+  F32,
+  F16,
+  BF16,
+  TF32,
+  F8E4M3,
+  F8E5M2,
+  I64,
+  I32,
+  I16,
+  I8,
+  U64,
+  U32,
+  U16,
+  U8,
+  Bool,
 };
 
 std::string_view dtype_name(DType type);

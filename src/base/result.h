@@ -1,4 +1,5 @@
-// A value or a Diagnostic. Same member names as std::expected, which this compiler does not have yet.
+// A value or a Diagnostic. Same member names as std::expected, which this compiler does not have
+// yet.
 #pragma once
 
 #include <optional>
@@ -21,17 +22,32 @@ class [[nodiscard]] Result {
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  const T& value() const& { CHECK(has_value()); return std::get<0>(state_); }
-  T& value() & { CHECK(has_value()); return std::get<0>(state_); }
-  T&& value() && { CHECK(has_value()); return std::get<0>(std::move(state_)); }
+  const T& value() const& {
+    CHECK(has_value());
+    return std::get<0>(state_);
+  }
+  T& value() & {
+    CHECK(has_value());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    CHECK(has_value());
+    return std::get<0>(std::move(state_));
+  }
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
 
-  const Diagnostic& error() const& { CHECK(!has_value()); return std::get<1>(state_); }
-  Diagnostic&& error() && { CHECK(!has_value()); return std::get<1>(std::move(state_)); }
+  const Diagnostic& error() const& {
+    CHECK(!has_value());
+    return std::get<1>(state_);
+  }
+  Diagnostic&& error() && {
+    CHECK(!has_value());
+    return std::get<1>(std::move(state_));
+  }
 
  private:
   std::variant<T, Diagnostic> state_;
@@ -45,7 +61,10 @@ class [[nodiscard]] Result<void> {
 
   bool has_value() const { return !error_; }
   explicit operator bool() const { return has_value(); }
-  const Diagnostic& error() const { CHECK(error_.has_value()); return *error_; }
+  const Diagnostic& error() const {
+    CHECK(error_.has_value());
+    return *error_;
+  }
 
  private:
   std::optional<Diagnostic> error_;

@@ -26,24 +26,30 @@ using tensor::TensorId;
 // What executing one program left: its final versions, or why there are none.
 struct Executed {
   exec::ProgramState state;
-  bool complete = true;                          // every launch ran to the end of every CTA
-  std::set<TensorId> written;                    // by any launch
+  bool complete = true;        // every launch ran to the end of every CTA
+  std::set<TensorId> written;  // by any launch
 };
 
 class Check {
  public:
-  Check(const instance::Instance& instance, const Options& options, const std::atomic<bool>* interrupted)
-      : instance_(instance), options_(options), interrupted_(interrupted), result_(blank_result(instance)) {}
+  Check(const instance::Instance& instance, const Options& options,
+        const std::atomic<bool>* interrupted)
+      : instance_(instance),
+        options_(options),
+        interrupted_(interrupted),
+        result_(blank_result(instance)) {}
 
   InstanceResult run() {
     for (const instance::Equation& equation : instance_.equations)
-      result_.refusals.push_back({"", equation.span, "equations of an instance are not applied", 0, 0, ""});
+      result_.refusals.push_back(
+          {"", equation.span, "equations of an instance are not applied", 0, 0, ""});
     if (!instance_.equations.empty()) return finish();
     const Budget compile_budget(3600, interrupted_);
     inputs_ = lower_inputs(instance_, store_);
     std::vector<exec::Launch> launches_a, launches_b;
     if (!lower(instance_.program_a, compile_budget, launches_a)) return finish();
-    if (instance_.program_b && !lower(*instance_.program_b, compile_budget, launches_b)) return finish();
+    if (instance_.program_b && !lower(*instance_.program_b, compile_budget, launches_b))
+      return finish();
 
     result_.statistics.seconds["compile"] = kernels_.compile_seconds();
     budget_ = Budget(options_.budget_seconds, interrupted_);
@@ -64,15 +70,18 @@ class Check {
   }
 
  private:
-  bool lower(const instance::Program& program, const Budget& budget, std::vector<exec::Launch>& launches) {
-    Result<std::vector<exec::Launch>> lowered = lower_program(instance_, program, inputs_, kernels_, options_, budget);
+  bool lower(const instance::Program& program, const Budget& budget,
+             std::vector<exec::Launch>& launches) {
+    Result<std::vector<exec::Launch>> lowered =
+        lower_program(instance_, program, inputs_, kernels_, options_, budget);
     if (lowered) {
       launches = std::move(*lowered);
       return true;
     }
     const Diagnostic& error = lowered.error();
     if (error.severity() == Severity::Refused)
-      result_.refusals.push_back({"", error.span, error.message, &program == &instance_.program_a ? 'a' : 'b', 0, ""});
+      result_.refusals.push_back(
+          {"", error.span, error.message, &program == &instance_.program_a ? 'a' : 'b', 0, ""});
     else
       result_.problems.push_back(error);
     return false;
@@ -144,7 +153,9 @@ class Check {
   void unwritten(char name, const instance::Program& program, const Executed& executed) {
     if (!executed.complete) return;
     for (const std::string& output : instance_.outputs) {
-      if (std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) != instance_.unwritten.end()) continue;
+      if (std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) !=
+          instance_.unwritten.end())
+        continue;
       const TensorId id = inputs_.tensor_ids.at(program.tensor_of(output));
       if (auto defect = program::unwritten_cells(name, *executed.state.versions[id], output)) {
         skip_unwritten_.insert({name, id});
@@ -164,21 +175,27 @@ class Check {
       guard_group_ = store_.add_group(std::move(group));
       session_->poison[*guard_group_] = {exec::PoisonSource::Kind::Tainted, "", {}, {}};
     }
-    return store_.make(term::Kind::Select, {guard, store_.leaf(*guard_group_, {}), store_.bits(0, 32)});
+    return store_.make(term::Kind::Select,
+                       {guard, store_.leaf(*guard_group_, {}), store_.bits(0, 32)});
   }
 
   // Decides a defect that happens under some inputs only, and reports it or the open question.
   decide::PoisonAnswer::Kind settle(exec::Suspicion s) {
-    const decide::PoisonAnswer answer = budget_.spent() ? decide::PoisonAnswer{} : decider_->poison(s.value, budget_);
+    const decide::PoisonAnswer answer =
+        budget_.spent() ? decide::PoisonAnswer{} : decider_->poison(s.value, budget_);
     if (answer.kind == decide::PoisonAnswer::Kind::Never) return answer.kind;
     raced_on_data_ |= s.race;
     if (answer.kind == decide::PoisonAnswer::Kind::Reached) {
       s.defect.inputs = input_texts(answer.assignment, {});
-      if (s.defect.kind == DefectKind::UninitializedRead && answer.cell) name_read(s.defect, answer.cell->first, answer.cell->second);
+      if (s.defect.kind == DefectKind::UninitializedRead && answer.cell)
+        name_read(s.defect, answer.cell->first, answer.cell->second);
       add_defects({std::move(s.defect)});
     } else {
-      const SourceSpan span = s.defect.accesses.empty() ? SourceSpan{} : s.defect.accesses.back().span;
-      undecided(fmt::format("whether there is a defect here ({}) depends on data", defect_name(s.defect.kind)), span, 0);
+      const SourceSpan span =
+          s.defect.accesses.empty() ? SourceSpan{} : s.defect.accesses.back().span;
+      undecided(fmt::format("whether there is a defect here ({}) depends on data",
+                            defect_name(s.defect.kind)),
+                span, 0);
     }
     return answer.kind;
   }
@@ -189,7 +206,8 @@ class Check {
     std::set<std::string> shown;
     for (exec::Suspicion& s : suspicions) {
       std::string place = fmt::format("{} {}", s.defect.program, static_cast<int>(s.defect.kind));
-      for (const coequal::Access& a : s.defect.accesses) place += " " + to_string(a.span) + " " + a.where;
+      for (const coequal::Access& a : s.defect.accesses)
+        place += " " + to_string(a.span) + " " + a.where;
       if (shown.count(place)) continue;
       if (settle(std::move(s)) != decide::PoisonAnswer::Kind::Never) shown.insert(place);
     }
@@ -200,7 +218,9 @@ class Check {
     int64_t left = options_.cells;
     for (const std::string& output : instance_.outputs) {
       const TensorId id_a = inputs_.tensor_ids.at(instance_.program_a.tensor_of(output));
-      const TensorId id_b = instance_.program_b ? inputs_.tensor_ids.at(instance_.program_b->tensor_of(output)) : id_a;
+      const TensorId id_b = instance_.program_b
+                                ? inputs_.tensor_ids.at(instance_.program_b->tensor_of(output))
+                                : id_a;
       const decide::OutputPair pair{a.state.versions[id_a].get(), b.state.versions[id_b].get()};
       result_.cells.total += pair.elements();
       if (!a.complete || !b.complete) {
@@ -217,15 +237,16 @@ class Check {
       try {
         decide_output(decider, output, id_a, id_b, pair, left);
       } catch (const term::TooManyGroups& e) {
-        const int64_t open = result_.cells.total - result_.cells.proved() - result_.cells.refuted - result_.cells.undecided;
+        const int64_t open = result_.cells.total - result_.cells.proved() - result_.cells.refuted -
+                             result_.cells.undecided;
         result_.cells.undecided += open;
         undecided(e.what(), {}, open, output);
       }
     }
   }
 
-  void decide_output(decide::Decider& decider, const std::string& output, TensorId id_a, TensorId id_b,
-                     const decide::OutputPair& pair, int64_t& left) {
+  void decide_output(decide::Decider& decider, const std::string& output, TensorId id_a,
+                     TensorId id_b, const decide::OutputPair& pair, int64_t& left) {
     decide::Classification classes = decide::classify(pair, store_, budget_, left);
     result_.statistics.count("cell_classes", static_cast<int64_t>(classes.classes.size()));
     if (left >= 0) left = std::max<int64_t>(0, left - classes.elements);
@@ -245,9 +266,11 @@ class Check {
     }
   }
 
-  std::string cell_name(const std::string& output, const decide::OutputPair& pair, int64_t element) const {
+  std::string cell_name(const std::string& output, const decide::OutputPair& pair,
+                        int64_t element) const {
     const tensor::TensorInfo& info = pair.a->info();
-    return info.shape.empty() ? output : output + "[" + info.index_text(info.cell_of_element(element)) + "]";
+    return info.shape.empty() ? output
+                              : output + "[" + info.index_text(info.cell_of_element(element)) + "]";
   }
 
   SourceSpan store_span(const tensor::TensorVersion& version, int64_t element) const {
@@ -255,8 +278,9 @@ class Check {
     return writer ? writer->launch->spans.at(writer->origin().instruction) : SourceSpan{};
   }
 
-  void decide_class(decide::Decider& decider, const std::string& output, TensorId id_a, TensorId id_b,
-                    const decide::OutputPair& pair, const decide::CellClass& cls, bool absolute) {
+  void decide_class(decide::Decider& decider, const std::string& output, TensorId id_a,
+                    TensorId id_b, const decide::OutputPair& pair, const decide::CellClass& cls,
+                    bool absolute) {
     const std::string name = cell_name(output, pair, cls.first_element);
     if (cls.unchanged) {
       result_.cells.proved_exact += cls.count;
@@ -271,8 +295,10 @@ class Check {
     }
     // Poison first: a value that is no function of the inputs is not compared.
     bool tainted = false;
-    if (store_.has_poison(a)) tainted |= !settle_poison(decider, 'a', output, id_a, pair, cls, a, name);
-    if (store_.has_poison(b) && instance_.program_b) tainted |= !settle_poison(decider, 'b', output, id_b, pair, cls, b, name);
+    if (store_.has_poison(a))
+      tainted |= !settle_poison(decider, 'a', output, id_a, pair, cls, a, name);
+    if (store_.has_poison(b) && instance_.program_b)
+      tainted |= !settle_poison(decider, 'b', output, id_b, pair, cls, b, name);
     if (tainted) {
       result_.cells.undecided += cls.count;
       return;
@@ -283,7 +309,8 @@ class Check {
         Defect defect;
         defect.kind = DefectKind::UninitializedRead;
         defect.program = side;
-        defect.message = fmt::format("the value stored to {} is undefined whatever the input", name);
+        defect.message =
+            fmt::format("the value stored to {} is undefined whatever the input", name);
         coequal::Access access;
         access.kind = coequal::Access::Kind::Write;
         place_access(access, side == 'a' ? *pair.a : *pair.b, cls.first_element, output, pair);
@@ -294,7 +321,8 @@ class Check {
       }
     if (undefined) {
       result_.cells.undecided += cls.count;
-      undecided("a stored value is undefined", store_span(*pair.a, cls.first_element), cls.count, name);
+      undecided("a stored value is undefined", store_span(*pair.a, cls.first_element), cls.count,
+                name);
       return;
     }
 
@@ -317,7 +345,8 @@ class Check {
       }
       return;
     }
-    for (const decide::AssumptionUse& use : answer.assumptions) assumptions_.insert({use.name, use.detail});
+    for (const decide::AssumptionUse& use : answer.assumptions)
+      assumptions_.insert({use.name, use.detail});
     switch (answer.outcome) {
       case decide::Outcome::Proved:
         if (answer.exact) {
@@ -334,7 +363,8 @@ class Check {
         const bool overflow = r.overflow_only && options_.assumes("no-overflow");
         if (overflow) {
           result_.cells.undecided += cls.count;
-          undecided("they differ only where a float overflows", store_span(*pair.a, cls.first_element), cls.count, name);
+          undecided("they differ only where a float overflows",
+                    store_span(*pair.a, cls.first_element), cls.count, name);
         } else {
           result_.cells.refuted += cls.count;
         }
@@ -344,15 +374,17 @@ class Check {
       }
       case decide::Outcome::Undecided:
         result_.cells.undecided += cls.count;
-        undecided(answer.reason, store_span(*pair.a, cls.first_element), cls.count, name, answer.residual);
+        undecided(answer.reason, store_span(*pair.a, cls.first_element), cls.count, name,
+                  answer.residual);
         break;
     }
   }
 
-  // Whether poison cannot reach the value; if it can or may, says so as the defect, refusal or open question that it is.
+  // Whether poison cannot reach the value; if it can or may, says so as the defect, refusal or open
+  // question that it is.
   bool settle_poison(decide::Decider& decider, char side, const std::string& output, TensorId id,
-                     const decide::OutputPair& pair, const decide::CellClass& cls, const term::Term& value,
-                     const std::string& name) {
+                     const decide::OutputPair& pair, const decide::CellClass& cls,
+                     const term::Term& value, const std::string& name) {
     // The whole tensor's unwritten cells are one defect already.
     if (store_.kind(value) == term::Kind::Poison && skip_unwritten_.count({side, id})) {
       const exec::PoisonSource* source = poison_source(store_.groups(value)[0]);
@@ -371,7 +403,8 @@ class Check {
     const tensor::TensorVersion& version = side == 'a' ? *pair.a : *pair.b;
     const SourceSpan span = store_span(version, cls.first_element);
     if (answer.kind == decide::PoisonAnswer::Kind::Unknown || !answer.cell) {
-      undecided("the value may depend on something uninitialised or not modelled", span, cls.count, name);
+      undecided("the value may depend on something uninitialised or not modelled", span, cls.count,
+                name);
       return false;
     }
     const auto [group, cell] = *answer.cell;
@@ -380,8 +413,9 @@ class Check {
     switch (source->kind) {
       case exec::PoisonSource::Kind::Refused:
         add_refusal(side, source->refusal, cls.count);
-        undecided(fmt::format("depends on '{}': {}", source->refusal.instruction, source->refusal.reason), source->refusal.span,
-                  cls.count, name);
+        undecided(
+            fmt::format("depends on '{}': {}", source->refusal.instruction, source->refusal.reason),
+            source->refusal.span, cls.count, name);
         break;
       case exec::PoisonSource::Kind::Tainted:
         undecided("depends on what a defect left behind", span, cls.count, name);
@@ -400,12 +434,16 @@ class Check {
         Defect defect;
         defect.kind = DefectKind::UninitializedRead;
         defect.program = side;
-        const tensor::TensorInfo* info = store_.group(group).tensor >= 0 ? &inputs_.tensors[store_.group(group).tensor] : nullptr;
+        const tensor::TensorInfo* info = store_.group(group).tensor >= 0
+                                             ? &inputs_.tensors[store_.group(group).tensor]
+                                             : nullptr;
         int64_t actual = cell;
         for (const auto& [g, shift] : cls.shifts)
           if (g == group) actual += shift;
-        defect.message = fmt::format("{} is read before anything is written to it, and reaches {}",
-                                     info ? fmt::format("{}[{}]", info->name, info->index_text(actual)) : source->what, name);
+        defect.message = fmt::format(
+            "{} is read before anything is written to it, and reaches {}",
+            info ? fmt::format("{}[{}]", info->name, info->index_text(actual)) : source->what,
+            name);
         coequal::Access access;
         access.kind = coequal::Access::Kind::Write;
         place_access(access, version, cls.first_element, output, pair);
@@ -422,7 +460,8 @@ class Check {
   }
 
   bool allowed_unwritten(const std::string& output) const {
-    return std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) != instance_.unwritten.end();
+    return std::find(instance_.unwritten.begin(), instance_.unwritten.end(), output) !=
+           instance_.unwritten.end();
   }
 
   // Puts the load of an uninitialised cell before the access that it reaches.
@@ -430,7 +469,8 @@ class Check {
     const exec::PoisonSource* source = poison_source(group);
     if (!source || source->reads.empty()) return;
     const auto it = source->reads.find(cell);
-    defect.accesses.insert(defect.accesses.begin(), it != source->reads.end() ? it->second : source->reads.begin()->second);
+    defect.accesses.insert(defect.accesses.begin(),
+                           it != source->reads.end() ? it->second : source->reads.begin()->second);
   }
 
   const exec::PoisonSource* poison_source(term::GroupId group) const {
@@ -465,7 +505,8 @@ class Check {
     return fmt::format("{}[{}]", tensor.name, tensor.index_text(cell));
   }
 
-  std::vector<report::WitnessInput> witness_inputs(const decide::Assignment& assignment, const decide::CellClass& cls) const {
+  std::vector<report::WitnessInput> witness_inputs(const decide::Assignment& assignment,
+                                                   const decide::CellClass& cls) const {
     std::vector<report::WitnessInput> inputs;
     for (const auto& [leaf, value] : assignment.cells) {
       const term::Group& group = store_.group(leaf.first);
@@ -481,10 +522,12 @@ class Check {
     return inputs;
   }
 
-  std::vector<std::string> input_texts(const decide::Assignment& assignment, const decide::CellClass& cls) const {
+  std::vector<std::string> input_texts(const decide::Assignment& assignment,
+                                       const decide::CellClass& cls) const {
     std::vector<std::string> texts;
     for (const report::WitnessInput& i : witness_inputs(assignment, cls))
-      texts.push_back(fmt::format("{}{} = {}", i.name, i.index.empty() ? "" : "[" + i.index + "]", i.value));
+      texts.push_back(
+          fmt::format("{}{} = {}", i.name, i.index.empty() ? "" : "[" + i.index + "]", i.value));
     return texts;
   }
 
@@ -495,15 +538,17 @@ class Check {
     return term::Rational::from_double(d) == value ? fmt::format("{}", d) : value.to_string();
   }
 
-  report::Witness witness(const decide::Refutation& r, const decide::CellClass& cls, const decide::OutputPair& pair,
-                          const std::string& name, bool overflow) const {
+  report::Witness witness(const decide::Refutation& r, const decide::CellClass& cls,
+                          const decide::OutputPair& pair, const std::string& name,
+                          bool overflow) const {
     report::Witness w;
     w.cell = name;
     w.value_a.exact = r.one_side_undefined && r.undefined_side == "a" ? "undefined" : r.value_a;
     w.value_b.exact = r.one_side_undefined && r.undefined_side == "b" ? "undefined" : r.value_b;
     for (report::WitnessValue* v : {&w.value_a, &w.value_b})
       if (const auto slash = v->exact.find('/'); slash != std::string::npos)
-        if (const auto exact = term::Rational::from_text(v->exact)) v->decimal = fmt::format("{:.9g}", exact->to_double());
+        if (const auto exact = term::Rational::from_text(v->exact))
+          v->decimal = fmt::format("{:.9g}", exact->to_double());
     w.inputs = witness_inputs(r.assignment, cls);
     w.store_a = store_span(*pair.a, cls.first_element);
     w.store_b = store_span(*pair.b, cls.first_element);
@@ -511,10 +556,12 @@ class Check {
     return w;
   }
 
-  void exclude(const decide::Exclusion& e, const decide::CellClass& cls, const decide::OutputPair& pair, const std::string& output) {
+  void exclude(const decide::Exclusion& e, const decide::CellClass& cls,
+               const decide::OutputPair& pair, const std::string& output) {
     std::string sample;
     if (e.sample)
-      for (const std::string& text : input_texts(*e.sample, cls)) sample += (sample.empty() ? "" : ", ") + text;
+      for (const std::string& text : input_texts(*e.sample, cls))
+        sample += (sample.empty() ? "" : ", ") + text;
     const std::string key = e.side + " " + e.condition;
     const auto [it, fresh] = exclusion_index_.try_emplace(key, result_.exclusions.size());
     if (!fresh) {
@@ -522,7 +569,8 @@ class Check {
       return;
     }
     (void)output;
-    result_.exclusions.push_back({e.condition, e.side, sample, store_span(*pair.a, cls.first_element), cls.count});
+    result_.exclusions.push_back(
+        {e.condition, e.side, sample, store_span(*pair.a, cls.first_element), cls.count});
   }
 
   void tier(report::Proof::Tier tier, double bound) {
@@ -531,8 +579,8 @@ class Check {
     result_.proof.bound += bound;
   }
 
-  void undecided(const std::string& reason, const SourceSpan& span, int64_t cells, const std::string& which = "",
-                 const std::string& detail = "") {
+  void undecided(const std::string& reason, const SourceSpan& span, int64_t cells,
+                 const std::string& which = "", const std::string& detail = "") {
     for (report::Undecided& u : result_.undecided)
       if (u.reason == reason && u.span == span) {
         u.cells += cells;
@@ -543,7 +591,8 @@ class Check {
 
   void add_refusal(char program, const exec::Refusal& r, int64_t cells) {
     for (report::Refusal& have : result_.refusals)
-      if (have.program == program && have.instruction == r.instruction && have.span == r.span && have.reason == r.reason) {
+      if (have.program == program && have.instruction == r.instruction && have.span == r.span &&
+          have.reason == r.reason) {
         have.cells += cells;
         return;
       }
@@ -554,9 +603,13 @@ class Check {
   void add_defects(std::vector<Defect> defects) {
     for (Defect& d : defects) {
       const auto same = [&](const Defect& have) {
-        if (have.kind != d.kind || have.program != d.program || have.accesses.size() != d.accesses.size()) return false;
+        if (have.kind != d.kind || have.program != d.program ||
+            have.accesses.size() != d.accesses.size())
+          return false;
         for (size_t i = 0; i < d.accesses.size(); ++i)
-          if (!(have.accesses[i].span == d.accesses[i].span) || have.accesses[i].where != d.accesses[i].where) return false;
+          if (!(have.accesses[i].span == d.accesses[i].span) ||
+              have.accesses[i].where != d.accesses[i].where)
+            return false;
         return true;
       };
       const auto it = std::find_if(result_.defects.begin(), result_.defects.end(), same);
@@ -569,7 +622,8 @@ class Check {
 
   void add_notes(const std::vector<std::string>& notes) {
     for (const std::string& n : notes)
-      if (std::find(result_.notes.begin(), result_.notes.end(), n) == result_.notes.end()) result_.notes.push_back(n);
+      if (std::find(result_.notes.begin(), result_.notes.end(), n) == result_.notes.end())
+        result_.notes.push_back(n);
   }
 
   InstanceResult finish() {
@@ -582,7 +636,8 @@ class Check {
       result_.assumptions.push_back({"toolchain", kernels_.compiler_version()});
     result_.statistics.count("term_nodes", static_cast<int64_t>(store_.node_count()));
     result_.verdict = report::derive_verdict(result_);
-    if (interrupted_ && interrupted_->load(std::memory_order_relaxed)) result_.verdict = Verdict::Interrupted;
+    if (interrupted_ && interrupted_->load(std::memory_order_relaxed))
+      result_.verdict = Verdict::Interrupted;
     return std::move(result_);
   }
 

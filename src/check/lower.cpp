@@ -8,12 +8,18 @@ namespace {
 
 FloatSpec float_spec(DType dtype) {
   switch (dtype) {
-    case DType::F64: return kF64;
-    case DType::F16: return kF16;
-    case DType::BF16: return kBF16;
-    case DType::F8E4M3: return kE4M3;
-    case DType::F8E5M2: return kE5M2;
-    default: return kF32;
+    case DType::F64:
+      return kF64;
+    case DType::F16:
+      return kF16;
+    case DType::BF16:
+      return kBF16;
+    case DType::F8E4M3:
+      return kE4M3;
+    case DType::F8E5M2:
+      return kE5M2;
+    default:
+      return kF32;
   }
 }
 
@@ -24,14 +30,17 @@ uint64_t bits_of(const instance::Number& number, DType dtype) {
 }
 
 term::Rational exact_value(const instance::Number& number, DType dtype) {
-  if (!is_float(dtype)) return dtype == DType::U64 ? term::Rational::from_u64(static_cast<uint64_t>(number.integer)) : term::Rational(number.integer);
+  if (!is_float(dtype))
+    return dtype == DType::U64 ? term::Rational::from_u64(static_cast<uint64_t>(number.integer))
+                               : term::Rational(number.integer);
   const FloatSpec spec = float_spec(dtype);
   return term::Rational::from_double(float_to_double(spec, bits_of(number, dtype)));
 }
 
 std::vector<uint8_t> bytes_of(uint64_t bits, int size) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size));
-  for (int i = 0; i < size; ++i) bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+  for (int i = 0; i < size; ++i)
+    bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
   return bytes;
 }
 
@@ -44,7 +53,8 @@ term::Bounds lower_bounds(const instance::Bounds& bounds) {
 
 }  // namespace
 
-Result<const ptx::Module*> KernelCache::module(const std::string& source, const std::vector<std::string>& flags,
+Result<const ptx::Module*> KernelCache::module(const std::string& source,
+                                               const std::vector<std::string>& flags,
                                                const Options& options, const Budget& budget) {
   std::string key = source;
   for (const std::string& flag : flags) key += '\0' + flag;
@@ -53,18 +63,20 @@ Result<const ptx::Module*> KernelCache::module(const std::string& source, const 
     if (source.ends_with(".ptx")) return ptx::parse_file(source);
     Result<std::string> compiler = toolchain::find_compiler(options.nvcc);
     if (!compiler) return compiler.error();
-    Result<toolchain::CompiledSource> compiled =
-        toolchain::compile_to_ptx({source, flags, options.arch, *compiler}, toolchain::default_cache_dir(), budget);
+    Result<toolchain::CompiledSource> compiled = toolchain::compile_to_ptx(
+        {source, flags, options.arch, *compiler}, toolchain::default_cache_dir(), budget);
     if (!compiled) return compiled.error();
     compiler_version_ = compiled->compiler_version;
     compile_seconds_ += compiled->seconds;
     return ptx::parse(compiled->ptx, source + ".ptx");
   }();
   if (!parsed) return parsed.error();
-  return modules_.emplace(key, std::make_unique<ptx::Module>(std::move(*parsed))).first->second.get();
+  return modules_.emplace(key, std::make_unique<ptx::Module>(std::move(*parsed)))
+      .first->second.get();
 }
 
-Result<const exec::Kernel*> KernelCache::kernel(const ptx::Module& module, const std::string& name) {
+Result<const exec::Kernel*> KernelCache::kernel(const ptx::Module& module,
+                                                const std::string& name) {
   Result<const ptx::Function*> function = module.find_kernel(name);
   if (!function) return function.error();
   auto& slot = kernels_[{&module, (*function)->name}];
@@ -144,17 +156,20 @@ exec::ProgramState initial_state(char program, const SharedInputs& inputs, exec:
     group.type = tensor::leaf_type(info.dtype);
     group.tensor = static_cast<int>(&info - inputs.tensors.data());
     const term::GroupId id = session.store.add_group(std::move(group));
-    session.poison[id] = {exec::PoisonSource::Kind::Uninitialized, "tensor '" + info.name + "'", {}, {}};
+    session.poison[id] = {
+        exec::PoisonSource::Kind::Uninitialized, "tensor '" + info.name + "'", {}, {}};
     state.versions.push_back(std::make_shared<tensor::TensorVersion>(info, id));
   }
   return state;
 }
 
-Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance, const instance::Program& program,
+Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance,
+                                                const instance::Program& program,
                                                 const SharedInputs& inputs, KernelCache& kernels,
                                                 const Options& options, const Budget& budget) {
   std::vector<exec::Launch> launches;
-  Result<const ptx::Module*> module = kernels.module(program.source, program.flags, options, budget);
+  Result<const ptx::Module*> module =
+      kernels.module(program.source, program.flags, options, budget);
   if (!module) return module.error();
   for (const instance::Launch& from : program.launches) {
     Result<const exec::Kernel*> kernel = kernels.kernel(**module, from.kernel);
@@ -176,25 +191,30 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
     }
     launch.dynamic_shared = static_cast<uint32_t>(from.shared);
     if (from.has_cluster && from.cluster != instance::Dim3{1, 1, 1})
-      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cluster"), "clusters are not modelled");
+      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cluster"),
+                             "clusters are not modelled");
     if (from.cooperative)
-      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cooperative"), "cooperative launches are not modelled");
+      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cooperative"),
+                             "cooperative launches are not modelled");
     if (!function.reqntid.empty()) {
       uint64_t required = 1;
       for (const uint32_t n : function.reqntid) required *= n;
       if (required != uint64_t{launch.block[0]} * launch.block[1] * launch.block[2])
-        return invalid(instance::span_of(from, "block"),
-                       fmt::format("kernel '{}' requires a block of {} threads", from.kernel, required));
+        return invalid(
+            instance::span_of(from, "block"),
+            fmt::format("kernel '{}' requires a block of {} threads", from.kernel, required));
     }
     if (from.args.size() > function.params.size())
-      return invalid(instance::span_of(from, "args"), fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
-                                                                  function.params.size(), from.args.size()));
+      return invalid(instance::span_of(from, "args"),
+                     fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
+                                 function.params.size(), from.args.size()));
     for (size_t i = 0; i < function.params.size(); ++i) {
       const ptx::Variable& param = function.params[i];
       exec::Argument argument;
       if (i >= from.args.size())
-        return invalid(instance::span_of(from, "args"), fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
-                                                                    function.params.size(), from.args.size()));
+        return invalid(instance::span_of(from, "args"),
+                       fmt::format("kernel '{}' takes {} arguments, {} are given", from.kernel,
+                                   function.params.size(), from.args.size()));
       const instance::Argument& given = from.args[i];
       uint64_t size = 0;
       switch (given.kind) {
@@ -226,11 +246,14 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
           size = given.bytes.size();
           break;
         case instance::Argument::Kind::TensorMap:
-          return make_diagnostic(DiagnosticCode::Refused, given.span, "tensor maps are not modelled");
+          return make_diagnostic(DiagnosticCode::Refused, given.span,
+                                 "tensor maps are not modelled");
       }
       if (size != param.size)
-        return invalid(given.span, fmt::format("argument {} of kernel '{}' has {} bytes, the kernel's parameter has {}", i + 1,
-                                               from.kernel, size, param.size));
+        return invalid(
+            given.span,
+            fmt::format("argument {} of kernel '{}' has {} bytes, the kernel's parameter has {}",
+                        i + 1, from.kernel, size, param.size));
       launch.args.push_back(std::move(argument));
     }
     launches.push_back(std::move(launch));

@@ -16,7 +16,7 @@ using report::Witness;
 using term::Rational;
 
 constexpr uint64_t kMaxSteps = 20'000'000;
-constexpr int64_t kMaxBytes = int64_t{64} << 20;
+constexpr double kMaxBytes = 64 << 20;
 constexpr size_t kMaxDefects = 8;
 // Above this part of the greatest intermediate value a difference cannot be lost to rounding.
 constexpr double kVisible = 1e-3;
@@ -60,18 +60,19 @@ class Replay {
     return side == 'b' ? *instance_.program_b : instance_.program_a;
   }
 
-  // Why a run of the program is not tried.
+  // Why a run of the program is not tried. Sizes may be beyond all bounds: as doubles they add up.
   std::optional<std::string> too_much(char side) const {
     if (budget_.spent()) return "the budget is spent";
-    int64_t bytes = 0;
-    for (const instance::Tensor& t : instance_.tensors) bytes += t.storage_bytes();
+    double bytes = 0, threads = 0;
+    for (const instance::Tensor& t : instance_.tensors)
+      bytes += static_cast<double>(t.storage_bytes());
     if (bytes > kMaxBytes) return "its tensors are too large";
-    uint64_t threads = 0;
     for (const instance::Launch& launch : program(side).launches)
-      threads += static_cast<uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]) *
-                 static_cast<uint64_t>(launch.threads_per_block());
+      threads += static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) *
+                 static_cast<double>(launch.grid[2]) *
+                 static_cast<double>(launch.threads_per_block());
     // A thread that does anything executes some ten instructions.
-    if (threads > kMaxSteps / 10) return "it has too many threads";
+    if (threads > static_cast<double>(kMaxSteps) / 10) return "it has too many threads";
     return std::nullopt;
   }
 
@@ -191,6 +192,11 @@ class Replay {
 
   void replay_witness() {
     Witness& witness = *result_.witness;
+    for (const char side : {'a', 'b'})
+      if (const auto why = too_much(side)) {
+        witness.replay = "not replayed: " + *why;
+        return;
+      }
     const auto at_a = place('a', witness.cell), at_b = place('b', witness.cell);
     const auto inputs = full_inputs(witness.inputs);
     if (!at_a || !at_b || !inputs) {
@@ -331,6 +337,7 @@ class Replay {
   std::string compare(const Defect& defect,
                       const std::vector<std::pair<std::string, replay::RunOptions>>& ways,
                       const std::string& same) {
+    if (const auto why = too_much(defect.program)) return "not replayed: " + *why;
     const ConcreteInputs inputs = defect_inputs(defect);
     std::optional<ConcreteRun> first;
     for (const auto& [name, how] : ways) {

@@ -1,12 +1,14 @@
-// Case analysis: the regions of the conditions on which the sides depend, each proved by canonical forms.
+// Case analysis: the regions of the conditions on which the sides depend, each proved by canonical
+// forms.
 //
-// A condition on a value v splits into v > 0, v < 0 and v = 0; in the last, v = 0 is solved for a variable, so thresholds are
-// regions in which equal sides have equal forms. What definedness requires of both sides holds in all regions. Only conditions
-// that are defined wherever both sides are get split, so the regions cover every input that is compared, and each fact says
-// something about real numbers there: a region is left out only if its facts contradict each other.
+// A condition on a value v splits into v > 0, v < 0 and v = 0; in the last, v = 0 is solved for a
+// variable, so thresholds are regions in which equal sides have equal forms. What definedness
+// requires of both sides holds in all regions. Only conditions that are defined wherever both sides
+// are get split, so the regions cover every input that is compared, and each fact says something
+// about real numbers there: a region is left out only if its facts contradict each other.
 //
-// A difference that is a sum of functions of disjoint variables is zero exactly if each of them is constant and the constants
-// add up to zero: n independent conditions then cost n cases, not 2^n.
+// A difference that is a sum of functions of disjoint variables is zero exactly if each of them is
+// constant and the constants add up to zero: n independent conditions then cost n cases, not 2^n.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,9 +24,9 @@ namespace {
 
 constexpr int kMostRegions = 6000;
 constexpr int kMostDepth = 160;
-constexpr int kMostRounds = 64;       // words that get their only value one after the other
-constexpr size_t kMostValues = 256;   // of a word that are listed
-constexpr size_t kMostShared = 512;   // terms of a difference whose variables are counted
+constexpr int kMostRounds = 64;      // words that get their only value one after the other
+constexpr size_t kMostValues = 256;  // of a word that are listed
+constexpr size_t kMostShared = 512;  // terms of a difference whose variables are counted
 constexpr size_t kMostVisited = 20000;
 constexpr size_t kMostMaximum = 6;  // arguments of a maximum whose order is split
 
@@ -70,16 +72,19 @@ class Variables {
         const AtomId id = todo_.back();
         todo_.pop_back();
         const Atom& atom = algebra_.atom(id);
-        if (atom.kind == AtomKind::Leaf || atom.kind == AtomKind::Scalar || atom.kind == AtomKind::Poison)
+        if (atom.kind == AtomKind::Leaf || atom.kind == AtomKind::Scalar ||
+            atom.kind == AtomKind::Poison)
           found_.insert({false, id});
-        if (atom.kind == AtomKind::Select || atom.kind == AtomKind::Indicator) visit_condition(atom.condition);
+        if (atom.kind == AtomKind::Select || atom.kind == AtomKind::Indicator)
+          visit_condition(atom.condition);
         if (atom.kind == AtomKind::OfWord) visit_word(atom.word);
         for (const Value& v : atom.args) visit(v);
       } else if (!todo_words_.empty()) {
         const WordId id = todo_words_.back();
         todo_words_.pop_back();
         const Word& w = algebra_.word(id);
-        if (w.kind == Kind::Leaf || w.kind == Kind::Scalar || w.kind == Kind::Poison) found_.insert({true, id});
+        if (w.kind == Kind::Leaf || w.kind == Kind::Scalar || w.kind == Kind::Poison)
+          found_.insert({true, id});
         for (WordId x : w.words) visit_word(x);
         for (CondId c : w.conds) visit_condition(c);
         for (const Value& v : w.values) visit(v);
@@ -88,7 +93,8 @@ class Variables {
         todo_conditions_.pop_back();
         const Cond& cond = algebra_.cond(c);
         switch (cond.kind) {
-          case CondKind::True: break;
+          case CondKind::True:
+            break;
           case CondKind::Positive:
           case CondKind::Zero:
             conditions_.insert(c);
@@ -121,7 +127,8 @@ class Variables {
 
 class Cases {
  public:
-  Cases(Context& context, const Budget& budget) : context_(context), algebra_(context.algebra), budget_(budget) {}
+  Cases(Context& context, const Budget& budget)
+      : context_(context), algebra_(context.algebra), budget_(budget) {}
 
   bool prove(const Value& a, const Value& b, const std::vector<CondId>& facts) {
     return region({a, b, facts}, nullptr, 0);
@@ -183,10 +190,12 @@ class Cases {
     Range& range = out.ranges[l.m];
     const Rational at = -l.k / l.r;  // where the value is 0
     auto raise = [&](bool open) {
-      if (!range.lo || at > *range.lo || (at == *range.lo && open)) range.lo = at, range.lo_open = open;
+      if (!range.lo || at > *range.lo || (at == *range.lo && open))
+        range.lo = at, range.lo_open = open;
     };
     auto lower = [&](bool open) {
-      if (!range.hi || at < *range.hi || (at == *range.hi && open)) range.hi = at, range.hi_open = open;
+      if (!range.hi || at < *range.hi || (at == *range.hi && open))
+        range.hi = at, range.hi_open = open;
     };
     if (c.kind == CondKind::Zero) {
       if (!holds) {
@@ -273,9 +282,12 @@ class Cases {
     if (depth > kMostDepth) return false;
     Facts facts;
     switch (enter(r, replacement, facts)) {
-      case Entry::Empty: return true;
-      case Entry::Stuck: return false;
-      case Entry::Ready: break;
+      case Entry::Empty:
+        return true;
+      case Entry::Stuck:
+        return false;
+      case Entry::Ready:
+        break;
     }
     if (r.a == r.b) return true;
     // An undefined form: the side has no value in this region, so nothing is compared.
@@ -287,7 +299,8 @@ class Cases {
     const auto split = choose(r, facts);
     if (!split) return false;
     for (const Child& child : children(r, *split))
-      if (!region(child.region, child.replacement ? &*child.replacement : nullptr, depth + 1)) return false;
+      if (!region(child.region, child.replacement ? &*child.replacement : nullptr, depth + 1))
+        return false;
     return true;
   }
 
@@ -296,7 +309,8 @@ class Cases {
   struct Parts {
     std::vector<Value> functions;
     Rational constant;
-    int width = 0;  // of words; 0: reals. The functions and the constant add up to 0 (modulo 2^width)
+    int width =
+        0;  // of words; 0: reals. The functions and the constant add up to 0 (modulo 2^width)
   };
 
   std::optional<Parts> separated(const Region& r) {
@@ -336,7 +350,8 @@ class Cases {
     std::map<std::pair<bool, uint32_t>, size_t> owner;  // of a variable: an atom or a word
     for (size_t i = 0; i < n; ++i) {
       Variables variables(algebra_);
-      if (!(words.empty() ? variables.of(terms[i]) : variables.of_word(words[i].first))) return std::nullopt;
+      if (!(words.empty() ? variables.of(terms[i]) : variables.of_word(words[i].first)))
+        return std::nullopt;
       for (const auto& v : variables.found()) {
         const auto [it, fresh] = owner.try_emplace(v, i);
         if (!fresh) leader[find(i)] = find(it->second);
@@ -353,7 +368,8 @@ class Cases {
       } else {
         Algebra::Linear sum;
         for (size_t i : members) sum.terms.push_back(words[i]);
-        out.functions.push_back(algebra_.of_word(Kind::RealOfUnsigned, 0, algebra_.of_linear(sum, out.width)));
+        out.functions.push_back(
+            algebra_.of_word(Kind::RealOfUnsigned, 0, algebra_.of_linear(sum, out.width)));
       }
     }
     return out;
@@ -380,7 +396,9 @@ class Cases {
     const auto split = choose(r, facts);
     if (!split) return std::nullopt;
     for (const Child& child : children(r, *split))
-      if (auto k = sample(child.region, child.replacement ? &*child.replacement : nullptr, depth + 1)) return k;
+      if (auto k =
+              sample(child.region, child.replacement ? &*child.replacement : nullptr, depth + 1))
+        return k;
     return std::nullopt;
   }
 
@@ -457,7 +475,8 @@ class Cases {
               base_conditions(algebra_.positive(algebra_.sub(atom.args[i], atom.args[j])), found);
       }
     }
-    // Conditions on the variables that most terms of a difference share come first: then the terms fall apart.
+    // Conditions on the variables that most terms of a difference share come first: then the terms
+    // fall apart.
     const auto shared = shared_variables(r);
     using Rank = std::tuple<size_t, uint32_t, CondId>;
     std::optional<Rank> best;
@@ -469,7 +488,8 @@ class Cases {
         if (of.of_condition(c)) {
           size_t most = 0;
           for (const auto& v : of.found())
-            if (const auto it = shared.find(v); it != shared.end()) most = std::max(most, it->second);
+            if (const auto it = shared.find(v); it != shared.end())
+              most = std::max(most, it->second);
           alone = ~most;
         }
       }
@@ -493,7 +513,8 @@ class Cases {
     if (id && algebra_.atom(*id).kind == AtomKind::OfWord) {
       const Algebra::Linear l = algebra_.linear(algebra_.atom(*id).word);
       if (l.terms.size() < 2 || l.terms.size() > kMostShared) return {};
-      for (const auto& [w, k] : l.terms) count([&, word = w](Variables& of) { return of.of_word(word); });
+      for (const auto& [w, k] : l.terms)
+        count([&, word = w](Variables& of) { return of.of_word(word); });
       return out;
     }
     for (const Value& side : {r.a, r.b}) {
@@ -510,7 +531,8 @@ class Cases {
   bool total(const Facts& facts, CondId c) {
     const Cond& cond = algebra_.cond(c);
     if (cond.total) return true;
-    if (cond.kind == CondKind::Positive || cond.kind == CondKind::Zero) return total(facts, cond.value);
+    if (cond.kind == CondKind::Positive || cond.kind == CondKind::Zero)
+      return total(facts, cond.value);
     return false;
   }
   bool total(const Facts& facts, const Value& v) {
@@ -531,8 +553,12 @@ class Cases {
         const auto known = decided(facts, condition & ~1u);
         return known && *known != static_cast<bool>(condition & 1);
       };
-      if (f.exponent.sign() < 0 && !atom.range.not_zero() && !holds(Algebra::negation(algebra_.zero(base)))) return false;
-      if (!f.exponent.is_integer() && !atom.range.nonnegative() && !holds(algebra_.nonnegative(base))) return false;
+      if (f.exponent.sign() < 0 && !atom.range.not_zero() &&
+          !holds(Algebra::negation(algebra_.zero(base))))
+        return false;
+      if (!f.exponent.is_integer() && !atom.range.nonnegative() &&
+          !holds(algebra_.nonnegative(base)))
+        return false;
     }
     return true;
   }
@@ -551,7 +577,9 @@ class Cases {
       if (todo.back() == wanted) return true;
       todo.pop_back();
       // What depends on conditions or words is not looked into: taken to mention everything.
-      if (atom.kind == AtomKind::Select || atom.kind == AtomKind::Indicator || atom.kind == AtomKind::OfWord) return true;
+      if (atom.kind == AtomKind::Select || atom.kind == AtomKind::Indicator ||
+          atom.kind == AtomKind::OfWord)
+        return true;
       for (const Value& x : atom.args) visit(x);
     }
     return false;
@@ -566,8 +594,11 @@ class Cases {
     for (const bool leaves : {true, false})
       for (size_t i = 0; i < args.size(); ++i) {
         const auto x = algebra_.single(args[i].m);
-        if (!x || (algebra_.atom(*x).kind == AtomKind::Leaf || algebra_.atom(*x).kind == AtomKind::Scalar) != leaves) continue;
-        if (algebra_.atom(*x).kind == AtomKind::Prime || algebra_.atom(*x).kind == AtomKind::Symbol) continue;
+        if (!x || (algebra_.atom(*x).kind == AtomKind::Leaf ||
+                   algebra_.atom(*x).kind == AtomKind::Scalar) != leaves)
+          continue;
+        if (algebra_.atom(*x).kind == AtomKind::Prime || algebra_.atom(*x).kind == AtomKind::Symbol)
+          continue;
         std::vector<Value> rest;
         for (size_t j = 0; j < args.size(); ++j)
           if (j != i) rest.push_back(Algebra::scale(args[j], Rational(-1) / args[i].c));
@@ -581,7 +612,8 @@ class Cases {
   std::vector<Child> children(const Region& r, CondId split) {
     const Cond cond = algebra_.cond(split);
     std::vector<Child> out;
-    auto with_facts = [&](std::initializer_list<CondId> facts, std::optional<Replacement> replacement) {
+    auto with_facts = [&](std::initializer_list<CondId> facts,
+                          std::optional<Replacement> replacement) {
       for (CondId c : facts)
         if (c == kFalse) return;
       out.push_back({r, std::move(replacement)});
@@ -589,20 +621,23 @@ class Cases {
     };
     if (cond.kind == CondKind::Word) {
       std::optional<Replacement> equation;
-      if (const auto e = algebra_.equality(split)) equation = Replacement{std::nullopt, {}, e->first, e->second};
+      if (const auto e = algebra_.equality(split))
+        equation = Replacement{std::nullopt, {}, e->first, e->second};
       with_facts({split}, std::move(equation));
       with_facts({Algebra::negation(split)}, std::nullopt);
       return out;
     }
     const Value v = cond.value;
-    const CondId above = algebra_.positive(v), below = algebra_.positive(Algebra::negate(v)), zero = algebra_.zero(v);
+    const CondId above = algebra_.positive(v), below = algebra_.positive(Algebra::negate(v)),
+                 zero = algebra_.zero(v);
     with_facts({above, Algebra::negation(below), Algebra::negation(zero)}, std::nullopt);
     with_facts({below, Algebra::negation(above), Algebra::negation(zero)}, std::nullopt);
     with_facts({zero, Algebra::negation(above), Algebra::negation(below)}, solve(v));
     return out;
   }
 
-  // A variable word that the facts leave one value of those within its bounds; `empty`: they leave none.
+  // A variable word that the facts leave one value of those within its bounds; `empty`: they leave
+  // none.
   std::optional<Replacement> last_value(const Facts& facts, bool& empty) {
     std::map<WordId, std::vector<uint64_t>> left;
     for (const auto& [even, holds] : facts.known) {
@@ -611,7 +646,9 @@ class Cases {
       const bool swapped = algebra_.word(c.left).kind == Kind::BvConst;
       const WordId x = swapped ? c.right : c.left, constant = swapped ? c.left : c.right;
       const Word& w = algebra_.word(x);
-      if (algebra_.word(constant).kind != Kind::BvConst || (w.kind != Kind::Leaf && w.kind != Kind::Scalar)) continue;
+      if (algebra_.word(constant).kind != Kind::BvConst ||
+          (w.kind != Kind::Leaf && w.kind != Kind::Scalar))
+        continue;
       auto it = left.find(x);
       if (it == left.end()) it = left.emplace(x, values_of(w)).first;
       if (it->second.empty()) continue;  // too many to list
@@ -620,9 +657,10 @@ class Cases {
       const Kind kind = static_cast<Kind>(c.a);
       std::erase_if(it->second, [&](uint64_t value) {
         const uint64_t a = swapped ? k : value, b = swapped ? value : k;
-        const bool now = kind == Kind::BvEq    ? a == b
-                         : kind == Kind::BvUlt ? a < b
-                                               : static_cast<int64_t>(a << shift) < static_cast<int64_t>(b << shift);
+        const bool now = kind == Kind::BvEq ? a == b
+                         : kind == Kind::BvUlt
+                             ? a < b
+                             : static_cast<int64_t>(a << shift) < static_cast<int64_t>(b << shift);
         return now != holds;
       });
       if (it->second.empty()) {
@@ -632,15 +670,17 @@ class Cases {
     }
     for (const auto& [x, values] : left)
       if (values.size() == 1)
-        return Replacement{std::nullopt, {}, x, algebra_.word_constant(values[0], algebra_.word(x).width)};
+        return Replacement{
+            std::nullopt, {}, x, algebra_.word_constant(values[0], algebra_.word(x).width)};
     return std::nullopt;
   }
 
   // All values of a leaf, if its bounds leave few.
   std::vector<uint64_t> values_of(const Word& w) const {
     const bool leaf = w.kind == Kind::Leaf;
-    const term::Bounds& bounds = leaf ? algebra_.store().group(static_cast<term::GroupId>(w.payload)).bounds
-                                      : algebra_.store().scalar(static_cast<uint32_t>(w.payload)).bounds;
+    const term::Bounds& bounds =
+        leaf ? algebra_.store().group(static_cast<term::GroupId>(w.payload)).bounds
+             : algebra_.store().scalar(static_cast<uint32_t>(w.payload)).bounds;
     const DType dtype = leaf ? algebra_.store().group(static_cast<term::GroupId>(w.payload)).dtype
                              : algebra_.store().scalar(static_cast<uint32_t>(w.payload)).dtype;
     std::optional<Rational> lo = bounds.min, hi = bounds.max;
@@ -662,7 +702,8 @@ class Cases {
 
 }  // namespace
 
-bool prove_by_cases(Context& context, const Value& a, const Value& b, const std::vector<CondId>& facts, const Budget& budget) {
+bool prove_by_cases(Context& context, const Value& a, const Value& b,
+                    const std::vector<CondId>& facts, const Budget& budget) {
   return Cases(context, budget).prove(a, b, facts);
 }
 

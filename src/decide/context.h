@@ -1,4 +1,5 @@
-// What the procedures share: the store, the algebra of canonical values, and what was found out before.
+// What the procedures share: the store, the algebra of canonical values, and what was found out
+// before.
 #pragma once
 
 #include <map>
@@ -23,7 +24,8 @@ struct Context {
         statistics(check_statistics),
         definedness(term_store),
         algebra(term_store),
-        builder(algebra, term_store, [this](const term::Term& t) { return definedness.defined(t); }),
+        builder(algebra, term_store,
+                [this](const term::Term& t) { return definedness.defined(t); }),
         resolver(algebra, check_options.seed, check_statistics),
         snap(term_store) {}
 
@@ -49,13 +51,15 @@ struct Context {
 // One question: a and b, whose anchors carry no motion.
 struct Question {
   term::Term a, b;
-  // The programs' own constants, if those of a and b were snapped: a witness must hold for them too.
+  // The programs' own constants, if those of a and b were snapped: a witness must hold for them
+  // too.
   term::Term written_a, written_b;
   term::TypeClass type = term::TypeClass::Real;
   // Canonical values of real terms; empty if the budget did not suffice.
   std::optional<Value> value_a, value_b;
   std::optional<CondId> same;  // of words and conditions: that the sides are equal
-  // Canonical conditions under which the sides are defined, once they were asked for (find_domains).
+  // Canonical conditions under which the sides are defined, once they were asked for
+  // (find_domains).
   bool domains_known = false;
   CondId defined_a = kTrue, defined_b = kTrue;
   Resolver::Verdict canonical = Resolver::Verdict::Unknown;
@@ -67,7 +71,7 @@ using Procedure = std::optional<Answer> (*)(Context&, Question&, const Budget&);
 struct ProcedureRow {
   const char* name;
   Procedure procedure;
-  double seconds;    // its slice of the budget
+  double seconds;  // its slice of the budget
   bool by_default;
   const char* what;  // for people
 };
@@ -92,15 +96,17 @@ inline Answer proved(const char* procedure) {
 bool always_true(Context& context, CondId c, const Budget& budget);
 bool always_true_by_cases(Context& context, CondId c, const Budget& budget);
 bool always_true_by_z3(Context& context, CondId c, const Budget& budget);
-// Whether a and b are equal wherever the facts hold, by case analysis. The facts must be conditions that hold wherever both are
-// defined.
-bool prove_by_cases(Context& context, const Value& a, const Value& b, const std::vector<CondId>& facts, const Budget& budget);
+// Whether a and b are equal wherever the facts hold, by case analysis. The facts must be conditions
+// that hold wherever both are defined.
+bool prove_by_cases(Context& context, const Value& a, const Value& b,
+                    const std::vector<CondId>& facts, const Budget& budget);
 
 // Fills in the question's domains; false if the budget ends first.
 bool find_domains(Context& context, Question& question, const Budget& budget);
 
-// Adds the inputs that definedness excludes to a proof; turns it into undecided if no finite input at which both sides are
-// defined is found, or if one side's exclusion matters and may not be assumed away.
+// Adds the inputs that definedness excludes to a proof; turns it into undecided if no finite input
+// at which both sides are defined is found, or if one side's exclusion matters and may not be
+// assumed away.
 void settle_domain(Context& context, Question& question, Answer& answer, const Budget& budget);
 
 }  // namespace coequal::decide

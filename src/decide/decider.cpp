@@ -11,7 +11,8 @@ using term::Term;
 using term::TypeClass;
 
 struct Decider::State {
-  State(term::TermStore& store, const Options& options, Statistics& statistics) : context(store, options, statistics) {}
+  State(term::TermStore& store, const Options& options, Statistics& statistics)
+      : context(store, options, statistics) {}
   Context context;
 };
 
@@ -22,16 +23,20 @@ Decider::~Decider() = default;
 namespace {
 
 Term without_motion(const term::TermStore& store, const Term& t) {
-  return store.map_anchors(t, [](term::GroupId, term::Anchor a) { return term::Anchor{a.cell, 0}; });
+  return store.map_anchors(t, [](term::GroupId, term::Anchor a) {
+    return term::Anchor{a.cell, 0};
+  });
 }
 
 std::string residual_of(const Context& context, const Question& q) {
   if (q.value_a && q.value_b)
-    return context.algebra.to_string(*q.value_a, 160) + "  against  " + context.algebra.to_string(*q.value_b, 160);
+    return context.algebra.to_string(*q.value_a, 160) + "  against  " +
+           context.algebra.to_string(*q.value_b, 160);
   if (q.same) return context.algebra.to_string_condition(*q.same, 320);
   term::PrintOptions options;
   options.max_nodes = 30;
-  return term::print(context.store, q.a, options) + "  against  " + term::print(context.store, q.b, options);
+  return term::print(context.store, q.a, options) + "  against  " +
+         term::print(context.store, q.b, options);
 }
 
 }  // namespace
@@ -44,12 +49,14 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   q.type = context.store.type(q.a).cls;
   CHECK(context.store.type(q.a) == context.store.type(q.b));
   Answer answer;
-  // Poison that reaches a side is a defect of its own; a value that mentions it must not be simplified.
+  // Poison that reaches a side is a defect of its own; a value that mentions it must not be
+  // simplified.
   for (const Term& side : {q.a, q.b}) {
     if (!context.store.has_poison(side)) continue;
     const PoisonAnswer reached = poison(side, budget);
     if (reached.kind == PoisonAnswer::Kind::Never) continue;
-    answer.reason = reached.kind == PoisonAnswer::Kind::Reached ? "poison" : "poison may reach the value";
+    answer.reason =
+        reached.kind == PoisonAnswer::Kind::Reached ? "poison" : "poison may reach the value";
     return answer;
   }
   q.written_a = q.a;
@@ -64,8 +71,10 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
     context.statistics.count(std::string("decide.") + row.name + ".asked");
     auto found = row.procedure(context, q, budget.slice(row.seconds));
     if (!found) {
-      // Equal as written needs no snapping; whatever comes later is asked about the values that constants stand for.
-      if (row.procedure == decide_canonical && !snapped && context.options.assumes("constant-snap")) {
+      // Equal as written needs no snapping; whatever comes later is asked about the values that
+      // constants stand for.
+      if (row.procedure == decide_canonical && !snapped &&
+          context.options.assumes("constant-snap")) {
         snapped = true;
         const Term a2 = context.snap(q.a, ledger), b2 = context.snap(q.b, ledger);
         if (!(a2 == q.a) || !(b2 == q.b)) {
@@ -74,8 +83,10 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
           again.written_a = q.a, again.written_b = q.b;
           again.type = q.type;
           q = std::move(again);
-          if (const auto same = decide_identical(context, q, budget)) found = same;
-          else --i;  // once more, with these constants
+          if (const auto same = decide_identical(context, q, budget))
+            found = same;
+          else
+            --i;  // once more, with these constants
         }
       }
       if (!found) continue;
@@ -106,7 +117,8 @@ PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
   }
   const Term reaches = context.definedness.poisoned(still);
   auto condition = context.builder.condition(reaches, budget.slice(2));
-  if (condition && *condition > kFalse) condition = context.resolver.resolve_condition(*condition, budget.slice(2));
+  if (condition && *condition > kFalse)
+    condition = context.resolver.resolve_condition(*condition, budget.slice(2));
   if (condition == std::optional<CondId>(kFalse)) {
     answer.kind = PoisonAnswer::Kind::Never;
     return answer;
@@ -116,7 +128,8 @@ PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
     answer.kind = PoisonAnswer::Kind::Reached;
     answer.assignment = *at;
     answer.cell = search.poisoned_cell(still, *at);
-  } else if (condition && prove_by_cases(context, context.algebra.indicator(*condition), {}, {}, budget.slice(2))) {
+  } else if (condition && prove_by_cases(context, context.algebra.indicator(*condition), {}, {},
+                                         budget.slice(2))) {
     answer.kind = PoisonAnswer::Kind::Never;
   }
   return answer;
@@ -125,8 +138,10 @@ PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
 bool Decider::always_undefined(const Term& t) {
   Context& context = state_->context;
   if (context.store.is_total(t)) return false;
-  // Constants fold in the condition; a condition on data that happens never to hold is an empty domain instead.
-  return context.store.as_bool(context.definedness.defined(without_motion(context.store, t))) == false;
+  // Constants fold in the condition; a condition on data that happens never to hold is an empty
+  // domain instead.
+  return context.store.as_bool(context.definedness.defined(without_motion(context.store, t))) ==
+         false;
 }
 
 }  // namespace coequal::decide

@@ -1,7 +1,8 @@
 // Decides one class of output cells: are two terms the same function of their leaves?
 //
-// The pipeline (pipeline.cpp) lists the procedures; each answers proved, refuted or nothing. Sound for all inputs of the
-// groups' declared bounds; the answer carries the assumptions it rests on. (spec: deciding an output cell.)
+// The pipeline (pipeline.cpp) lists the procedures; each answers proved, refuted or nothing. Sound
+// for all inputs of the groups' declared bounds; the answer carries the assumptions it rests on.
+// (spec: deciding an output cell.)
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,21 @@
 
 namespace coequal::decide {
 
-// Values of the leaves and free scalars that matter; everything absent is zero (or the nearest value in its bounds).
+// Values of the leaves and free scalars that matter; everything absent is zero (or the nearest
+// value in its bounds).
 struct Assignment {
-  std::map<std::pair<term::GroupId, int64_t>, term::Rational> cells;  // Bv leaves: the signed or unsigned integer of the dtype
+  std::map<std::pair<term::GroupId, int64_t>, term::Rational>
+      cells;  // Bv leaves: the signed or unsigned integer of the dtype
   std::map<uint32_t, term::Rational> scalars;
 };
 
 // A confirmed difference: both sides defined there, their exact values or disjoint balls apart.
 struct Refutation {
   Assignment assignment;
-  std::string value_a, value_b;   // exact rational, or decimal with its radius
+  std::string value_a, value_b;     // exact rational, or decimal with its radius
   bool one_side_undefined = false;  // only with --no-assume domain-exclusion
   std::string undefined_side;       // "a" or "b"
-  bool overflow_only = false;     // some intermediate's IEEE rounding would be infinite
+  bool overflow_only = false;       // some intermediate's IEEE rounding would be infinite
 };
 
 // An input excluded because a side is undefined there.
@@ -51,11 +54,11 @@ enum class Outcome : uint8_t { Proved, Refuted, Undecided };
 
 struct Answer {
   Outcome outcome = Outcome::Undecided;
-  std::string procedure;            // which one answered: "identical", "canonical", ...
-  bool exact = true;                // false: the probabilistic tier, error at most 2^log2_bound
+  std::string procedure;  // which one answered: "identical", "canonical", ...
+  bool exact = true;      // false: the probabilistic tier, error at most 2^log2_bound
   double log2_bound = 0;
-  std::string reason;               // Undecided: "empty-domain", "budget", "no procedure answered", ...
-  std::string residual;             // Undecided: the difference that is left, shortened
+  std::string reason;    // Undecided: "empty-domain", "budget", "no procedure answered", ...
+  std::string residual;  // Undecided: the difference that is left, shortened
   std::optional<Refutation> refutation;
   std::vector<Exclusion> exclusions;
   std::vector<AssumptionUse> assumptions;
@@ -64,13 +67,13 @@ struct Answer {
 // Whether poison below a term can reach its value.
 struct PoisonAnswer {
   enum class Kind : uint8_t { Never, Reached, Unknown } kind = Kind::Unknown;
-  Assignment assignment;                         // Reached: an input under which it does
+  Assignment assignment;                                  // Reached: an input under which it does
   std::optional<std::pair<term::GroupId, int64_t>> cell;  // Reached: the poisoned cell
 };
 
-// One per worker. Keeps canonical forms and proofs between calls: classes of one kernel share most of their sub-terms.
-// The anchors of the terms passed in are normalised by the caller (least cell of both sides 0 in every group of
-// translatable leaves); motions are ignored.
+// One per worker. Keeps canonical forms and proofs between calls: classes of one kernel share most
+// of their sub-terms. The anchors of the terms passed in are normalised by the caller (least cell
+// of both sides 0 in every group of translatable leaves); motions are ignored.
 class Decider {
  public:
   Decider(term::TermStore& store, const Options& options, Statistics& statistics);

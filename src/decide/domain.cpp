@@ -1,4 +1,5 @@
-// Which inputs a proof excludes because a side is undefined there, and that it does not exclude all of them.
+// Which inputs a proof excludes because a side is undefined there, and that it does not exclude all
+// of them.
 #include <algorithm>
 
 #include "decide/context.h"
@@ -36,7 +37,8 @@ bool always_true(Context& context, CondId c, const Budget& budget) {
 bool find_domains(Context& context, Question& q, const Budget& budget) {
   if (q.domains_known) return true;
   for (const bool first : {true, false}) {
-    const auto c = context.builder.condition(context.definedness.defined(first ? q.a : q.b), budget);
+    const auto c =
+        context.builder.condition(context.definedness.defined(first ? q.a : q.b), budget);
     if (!c) return false;
     CondId resolved = *c;
     if (resolved > kFalse) {
@@ -52,7 +54,8 @@ bool find_domains(Context& context, Question& q, const Budget& budget) {
     std::vector<CondId> needed;
     const std::vector<CondId> parts = conjuncts(context.algebra, *domain);
     for (size_t i = 0; i < parts.size(); ++i)
-      if (i >= kMostProofs || effort.spent() || !always_true(context, parts[i], effort)) needed.push_back(parts[i]);
+      if (i >= kMostProofs || effort.spent() || !always_true(context, parts[i], effort))
+        needed.push_back(parts[i]);
     *domain = context.algebra.all(std::move(needed));
   }
   return q.domains_known = true;
@@ -72,7 +75,8 @@ void settle_domain(Context& context, Question& question, Answer& answer, const B
     answer.reason = std::move(reason);
   };
   if (a == kFalse || b == kFalse) return undecided("empty-domain");
-  const bool infinite = context.store.has_infinite(question.a.shape()) || context.store.has_infinite(question.b.shape());
+  const bool infinite = context.store.has_infinite(question.a.shape()) ||
+                        context.store.has_infinite(question.b.shape());
   if (a == kTrue && b == kTrue && !infinite) return;  // every input within the bounds will do
 
   const PointSearch search(context.store, context.options);
@@ -83,7 +87,8 @@ void settle_domain(Context& context, Question& question, Answer& answer, const B
   if (known == context.domains.end() || (infinite && !known->second.inhabited)) {
     Context::Domain domain;
     const Term finite = context.store.make(
-        term::Kind::And, {context.definedness.finite(question.a), context.definedness.finite(question.b)});
+        term::Kind::And,
+        {context.definedness.finite(question.a), context.definedness.finite(question.b)});
     if (const auto sample = search.satisfy(finite, budget.slice(2))) {
       domain.inhabited = true;
       domain.sample = *sample;
@@ -95,12 +100,15 @@ void settle_domain(Context& context, Question& question, Answer& answer, const B
 
   if (a != b && !context.options.assumes("domain-exclusion")) {
     // One side may be defined where the other is not.
-    const Term da = context.definedness.defined(question.a), db = context.definedness.defined(question.b);
+    const Term da = context.definedness.defined(question.a),
+               db = context.definedness.defined(question.b);
     const Term differ = context.store.make(
-        term::Kind::Or, {context.store.make(term::Kind::And, {da, context.store.make(term::Kind::Not, {db})}),
-                         context.store.make(term::Kind::And, {db, context.store.make(term::Kind::Not, {da})})});
+        term::Kind::Or,
+        {context.store.make(term::Kind::And, {da, context.store.make(term::Kind::Not, {db})}),
+         context.store.make(term::Kind::And, {db, context.store.make(term::Kind::Not, {da})})});
     if (const auto at = search.satisfy(differ, budget.slice(2)))
-      if (auto refutation = search.confirm(question.written_a, question.written_b, *at, budget.slice(2))) {
+      if (auto refutation =
+              search.confirm(question.written_a, question.written_b, *at, budget.slice(2))) {
         answer = Answer{};
         answer.outcome = Outcome::Refuted;
         answer.procedure = "domain";
@@ -128,16 +136,20 @@ void settle_domain(Context& context, Question& question, Answer& answer, const B
     if (violation == context.violations.end()) {
       // Where the side is undefined; with several conditions any of them may be the reason.
       const bool first = std::string_view(parts[i].second) != "b";
-      const Term outside =
-          context.store.make(term::Kind::Not, {context.definedness.defined(first ? question.a : question.b)});
-      violation = context.violations.emplace(parts[i].first, search.satisfy(outside, budget.slice(0.2))).first;
+      const Term outside = context.store.make(
+          term::Kind::Not, {context.definedness.defined(first ? question.a : question.b)});
+      violation =
+          context.violations.emplace(parts[i].first, search.satisfy(outside, budget.slice(0.2)))
+              .first;
     }
     exclusion.sample = violation->second;
     answer.exclusions.push_back(std::move(exclusion));
   }
   if (parts.size() > kMostExclusions)
-    answer.exclusions.push_back({std::to_string(parts.size() - kMostExclusions) + " more conditions", "both", {}});
-  answer.assumptions.push_back({"domain-exclusion", "inputs at which a side is undefined are not compared"});
+    answer.exclusions.push_back(
+        {std::to_string(parts.size() - kMostExclusions) + " more conditions", "both", {}});
+  answer.assumptions.push_back(
+      {"domain-exclusion", "inputs at which a side is undefined are not compared"});
 }
 
 }  // namespace coequal::decide

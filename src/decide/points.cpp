@@ -1,10 +1,11 @@
 #include "decide/points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "base/float_bits.h"
 #include "term/traverse.h"
@@ -20,13 +21,20 @@ namespace {
 
 FloatSpec spec_of(DType dtype) {
   switch (dtype) {
-    case DType::F64: return kF64;
-    case DType::F16: return kF16;
-    case DType::BF16: return kBF16;
-    case DType::TF32: return kTF32;
-    case DType::F8E4M3: return kE4M3;
-    case DType::F8E5M2: return kE5M2;
-    default: return kF32;
+    case DType::F64:
+      return kF64;
+    case DType::F16:
+      return kF16;
+    case DType::BF16:
+      return kBF16;
+    case DType::TF32:
+      return kTF32;
+    case DType::F8E4M3:
+      return kE4M3;
+    case DType::F8E5M2:
+      return kE5M2;
+    default:
+      return kF32;
   }
 }
 
@@ -34,11 +42,35 @@ FloatSpec spec_of(DType dtype) {
 std::pair<Rational, Rational> integer_range(DType dtype) {
   if (dtype == DType::Bool) return {0, 1};
   const int bits = 8 * dtype_size(dtype);
-  if (is_signed_integer(dtype)) return {-Rational::power_of_two(bits - 1), Rational::power_of_two(bits - 1) - 1};
+  if (is_signed_integer(dtype))
+    return {-Rational::power_of_two(bits - 1), Rational::power_of_two(bits - 1) - 1};
   return {0, Rational::power_of_two(bits) - 1};
 }
 
 constexpr int kPrecisions[] = {96, 320, 1500};
+
+// Below this, the rounding of a constant or the polynomial of an inlined library function explains
+// a difference.
+constexpr double kSmall = 0x1p-14;
+
+double magnitude(const Value& v) {
+  if (v.kind != Value::Kind::Real) return 0;
+  return std::abs(v.exact ? v.exact->to_double() : v.ball.midpoint());
+}
+
+// How far two values are apart, as a part of the larger one; 1 where that has no meaning.
+double relative_difference(const Value& a, const Value& b) {
+  if (a.kind != Value::Kind::Real || b.kind != Value::Kind::Real) return 1;
+  const double most = std::max(magnitude(a), magnitude(b));
+  if (most == 0) return 1;
+  if (a.exact && b.exact) {
+    const Rational gap = *a.exact - *b.exact;
+    return std::abs(gap.to_double()) / most;
+  }
+  const double x = a.exact ? a.exact->to_double() : a.ball.midpoint(),
+               y = b.exact ? b.exact->to_double() : b.ball.midpoint();
+  return std::abs(x - y) / most;
+}
 
 }  // namespace
 
@@ -56,7 +88,8 @@ Rational PointSearch::fit(const Variable& v, Rational value) const {
     return value;
   }
   const auto inside = [&](const Rational& x) {
-    return !(b.min && x < *b.min) && !(b.max && x > *b.max) && !(b.above && x <= *b.above) && !(b.below && x >= *b.below);
+    return !(b.min && x < *b.min) && !(b.max && x > *b.max) && !(b.above && x <= *b.above) &&
+           !(b.below && x >= *b.below);
   };
   const FloatSpec spec = spec_of(v.dtype);
   const auto representable = [&](const Rational& x, FloatRounding rounding) {
@@ -71,11 +104,17 @@ Rational PointSearch::fit(const Variable& v, Rational value) const {
   Rational near = representable(value, FloatRounding::NearestEven);
   if (inside(near)) return near;
   // Into the bounds: their ends, or a little inside of them.
-  Rational low = b.min ? *b.min : b.above ? *b.above : Rational(0), high = b.max ? *b.max : b.below ? *b.below : low + 1;
+  Rational low = b.min     ? *b.min
+                 : b.above ? *b.above
+                           : Rational(0),
+           high = b.max     ? *b.max
+                  : b.below ? *b.below
+                            : low + 1;
   if (!b.min && !b.above) low = high - 1;
-  for (const auto& [x, mode] : {std::pair{low, FloatRounding::Up}, std::pair{high, FloatRounding::Down},
-                                std::pair{(low + high) / 2, FloatRounding::NearestEven},
-                                std::pair{low + (high - low) / 1024, FloatRounding::Up}}) {
+  for (const auto& [x, mode] :
+       {std::pair{low, FloatRounding::Up}, std::pair{high, FloatRounding::Down},
+        std::pair{(low + high) / 2, FloatRounding::NearestEven},
+        std::pair{low + (high - low) / 1024, FloatRounding::Up}}) {
     near = representable(x, mode);
     if (inside(near)) return near;
   }
@@ -129,14 +168,16 @@ PointSearch::Ground PointSearch::ground(std::initializer_list<Term> roots) const
         const uint64_t bits = *store_.as_bits(t);
         const int width = store_.type(t).width;
         integer(Rational::from_u64(bits));
-        if (width < 64 && bits >> (width - 1)) integer(Rational::from_u64(bits) - Rational::power_of_two(width));
+        if (width < 64 && bits >> (width - 1))
+          integer(Rational::from_u64(bits) - Rational::power_of_two(width));
       }
     });
   g.reals.insert(g.reals.end(), other_reals.begin(), other_reals.end());
   for (const Variable& v : g.variables) g.doubles |= v.dtype == DType::F64;
   // Cells in order, so that reports and sorted groups do not depend on the terms' structure.
   std::sort(g.variables.begin(), g.variables.end(), [](const Variable& a, const Variable& b) {
-    return std::tuple(a.is_scalar, a.group, a.cell, a.scalar) < std::tuple(b.is_scalar, b.group, b.cell, b.scalar);
+    return std::tuple(a.is_scalar, a.group, a.cell, a.scalar) <
+           std::tuple(b.is_scalar, b.group, b.cell, b.scalar);
   });
   return g;
 }
@@ -145,7 +186,8 @@ PointSearch::Point PointSearch::fitted(const Ground& g, Point point) const {
   for (size_t i = 0; i < point.size(); ++i) point[i] = fit(g.variables[i], std::move(point[i]));
   for (size_t i = 1; i < point.size(); ++i) {
     const Variable &a = g.variables[i - 1], &b = g.variables[i];
-    if (b.sorted && !a.is_scalar && !b.is_scalar && a.group == b.group && point[i] < point[i - 1]) point[i] = point[i - 1];
+    if (b.sorted && !a.is_scalar && !b.is_scalar && a.group == b.group && point[i] < point[i - 1])
+      point[i] = point[i - 1];
   }
   return point;
 }
@@ -185,12 +227,18 @@ bool PointSearch::for_each_point(const Ground& g, const Budget& budget, const Vi
     return p;
   };
   static constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
-  const Point distinct = pattern([&](size_t i) { return Rational(kPrimes[i % 12] + 37 * static_cast<int64_t>(i / 12)); });
-  const Point signed_small = pattern([&](size_t i) { return Rational(static_cast<int64_t>(i * 7 % 5) - 2); });
-  const Point quarters = pattern([&](size_t i) { return Rational(static_cast<int64_t>(i * 5 % 11) - 5, 4); });
+  const Point distinct = pattern(
+      [&](size_t i) { return Rational(kPrimes[i % 12] + 37 * static_cast<int64_t>(i / 12)); });
+  const Point signed_small =
+      pattern([&](size_t i) { return Rational(static_cast<int64_t>(i * 7 % 5) - 2); });
+  const Point quarters =
+      pattern([&](size_t i) { return Rational(static_cast<int64_t>(i * 5 % 11) - 5, 4); });
 
-  if (offer(pattern([](size_t i) { return Rational(static_cast<int64_t>(i % 3) + 1); }))) return true;
-  if (offer(quarters) || offer(distinct) || offer(all(0)) || offer(all(1)) || offer(all(-1)) || offer(signed_small)) return true;
+  if (offer(pattern([](size_t i) { return Rational(static_cast<int64_t>(i % 3) + 1); })))
+    return true;
+  if (offer(quarters) || offer(distinct) || offer(all(0)) || offer(all(1)) || offer(all(-1)) ||
+      offer(signed_small))
+    return true;
   if (n == 0) return false;
 
   // Thresholds: every variable, and single ones, at the terms' own constants; and just beside them.
@@ -235,7 +283,8 @@ bool PointSearch::for_each_point(const Ground& g, const Budget& budget, const Vi
     for (size_t k = 0; k < std::min<size_t>(own.variables.size(), 4); ++k) {
       const auto it = std::find_if(g.variables.begin(), g.variables.end(), [&](const Variable& v) {
         const Variable& w = own.variables[k];
-        return v.is_scalar == w.is_scalar && v.group == w.group && v.cell == w.cell && v.scalar == w.scalar;
+        return v.is_scalar == w.is_scalar && v.group == w.group && v.cell == w.cell &&
+               v.scalar == w.scalar;
       });
       if (it == g.variables.end() || it->is_integer) continue;
       const size_t at = static_cast<size_t>(it - g.variables.begin());
@@ -243,7 +292,8 @@ bool PointSearch::for_each_point(const Ground& g, const Budget& budget, const Vi
       const auto gap = [&](const Rational& x) -> std::optional<Rational> {
         p[at] = x;
         const term::MapAssignment where = assignment(g, p);
-        const auto l = term::evaluate_exact(store_, store_.child(c, 0), where), r = term::evaluate_exact(store_, store_.child(c, 1), where);
+        const auto l = term::evaluate_exact(store_, store_.child(c, 0), where),
+                   r = term::evaluate_exact(store_, store_.child(c, 1), where);
         if (!l || !r || !l->exact || !r->exact) return std::nullopt;
         return *l->exact - *r->exact;
       };
@@ -267,20 +317,25 @@ bool PointSearch::for_each_point(const Ground& g, const Budget& budget, const Vi
     q[i] = 0;
     if (offer(std::move(q))) return true;
   }
-  for (const Rational& scale : {Rational(1000), Rational(1, 1024), Rational(100000000), Rational(-300)})
+  for (const Rational& scale :
+       {Rational(1000), Rational(1, 1024), Rational(100000000), Rational(-300)})
     if (offer(pattern([&](size_t i) { return distinct[i] * scale; }))) return true;
 
   std::mt19937_64 random(options_.seed);
-  const auto draw = [&](int64_t span) { return static_cast<int64_t>(random() % static_cast<uint64_t>(2 * span + 1)) - span; };
+  const auto draw = [&](int64_t span) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(2 * span + 1)) - span;
+  };
   for (int round = 0; round < 64; ++round) {
     const int64_t span = round % 4 == 0 ? 1 : round % 4 == 1 ? 3 : round % 4 == 2 ? 12 : 200;
     const int64_t unit = round % 3 == 0 ? 1 : round % 3 == 1 ? 4 : 16;
     const bool constants = round % 5 == 4 && !g.reals.empty();
     if (offer(pattern([&](size_t i) -> Rational {
           if (g.variables[i].is_integer) {
-            if (round % 2 && !g.integers.empty() && random() % 2) return g.integers[random() % g.integers.size()];
+            if (round % 2 && !g.integers.empty() && random() % 2)
+              return g.integers[random() % g.integers.size()];
             const auto [low, high] = integer_range(g.variables[i].dtype);
-            if (round % 8 == 7) return low + (high - low) * Rational(static_cast<int64_t>(random() % 1000), 999);
+            if (round % 8 == 7)
+              return low + (high - low) * Rational(static_cast<int64_t>(random() % 1000), 999);
             return Rational(draw(span * 4));
           }
           if (constants && random() % 2) return g.reals[random() % g.reals.size()];
@@ -291,7 +346,9 @@ bool PointSearch::for_each_point(const Ground& g, const Budget& budget, const Vi
   return false;
 }
 
-PointSearch::Difference PointSearch::differ(const Term& a, const Term& b, const term::Assignment& at, Value* va, Value* vb) const {
+PointSearch::Difference PointSearch::differ(const Term& a, const Term& b,
+                                            const term::Assignment& at, Value* va,
+                                            Value* vb) const {
   for (const int precision : kPrecisions) {
     term::Evaluator evaluate = term::make_evaluator(store_, at, precision);
     const Value x = evaluate(a), y = evaluate(b);
@@ -326,7 +383,9 @@ bool PointSearch::overflows(const Term& root, const term::Assignment& at, bool d
     if (!seen.insert(t).second) continue;
     const Value& v = evaluate(t);
     if (store_.type(t) == term::kReal && v.kind == Value::Kind::Real) {
-      if (v.exact ? (v.exact->sign() < 0 ? -*v.exact : *v.exact) > most : std::abs(v.ball.midpoint()) > most.to_double()) return true;
+      if (v.exact ? (v.exact->sign() < 0 ? -*v.exact : *v.exact) > most
+                  : std::abs(v.ball.midpoint()) > most.to_double())
+        return true;
     }
     if (store_.kind(t) == Kind::Select) {
       const Value& c = evaluate(store_.child(t, 0));
@@ -339,13 +398,17 @@ bool PointSearch::overflows(const Term& root, const term::Assignment& at, bool d
   return false;
 }
 
-Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, Point point, Difference kind,
-                                 const Budget& budget) const {
+Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, Point point,
+                                 Difference kind, const Budget& budget) const {
   Value va, vb;
-  const bool overflow = overflows(a, assignment(g, point), g.doubles) || overflows(b, assignment(g, point), g.doubles);
+  const bool overflow = overflows(a, assignment(g, point), g.doubles) ||
+                        overflows(b, assignment(g, point), g.doubles);
+  const bool small_does_not_count =
+      kind == Difference::Values && rounding_excuses() && has_rounded_constant(g);
   const auto holds = [&](const Point& p) {
     const term::MapAssignment at = assignment(g, p);
     if (differ(a, b, at, &va, &vb) != kind) return false;
+    if (small_does_not_count && relative_difference(va, vb) < kSmall) return false;
     return overflow || (!overflows(a, at, g.doubles) && !overflows(b, at, g.doubles));
   };
   // Whole ranges of variables to zero first, then single ones; the effort is bounded.
@@ -384,8 +447,22 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
   return r;
 }
 
-std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b, const Budget& budget) const {
+bool PointSearch::has_rounded_constant(const Ground& g) const {
+  // A literal that people write has few digits; a rounded constant fills its mantissa.
+  for (const Rational& r : g.reals) {
+    Rational odd = r.sign() < 0 ? -r : r;
+    for (int i = 0; i < 1200 && !odd.is_integer(); ++i) odd = odd * 2;
+    if (!odd.is_integer()) continue;  // a quotient that the terms' own folding made, exact
+    while (!odd.is_zero() && (odd / 2).is_integer()) odd = odd / 2;
+    if (odd > Rational(1 << 18)) return true;
+  }
+  return false;
+}
+
+std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
+                                              const Budget& budget) const {
   const Ground g = ground({a, b});
+  const bool rounded = rounding_excuses() && has_rounded_constant(g);
   std::optional<std::pair<Point, Difference>> found, overflowing;
   const bool sides_count = !options_.assumes("domain-exclusion");
   for_each_point(g, budget, [&](const Point& p) {
@@ -397,15 +474,17 @@ std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b, cons
       if (!overflowing) overflowing = {p, d};
       return false;
     }
+    if (rounded && d == Difference::Values && relative_difference(va, vb) < kSmall) return false;
     found = {p, d};
     return true;
   });
-  if (!found) found = overflowing;
+  if (!found && !rounded) found = overflowing;
   if (!found) return std::nullopt;
   return describe(g, a, b, std::move(found->first), found->second, budget);
 }
 
-std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b, const Assignment& candidate,
+std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b,
+                                               const Assignment& candidate,
                                                const Budget& budget) const {
   const Ground g = ground({a, b});
   Point p;
@@ -421,7 +500,11 @@ std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b, con
   p = fitted(g, std::move(p));
   Value va, vb;
   const Difference d = differ(a, b, assignment(g, p), &va, &vb);
-  if (d == Difference::None || (d == Difference::OneSide && options_.assumes("domain-exclusion"))) return std::nullopt;
+  if (d == Difference::None || (d == Difference::OneSide && options_.assumes("domain-exclusion")))
+    return std::nullopt;
+  if (d == Difference::Values && rounding_excuses() && has_rounded_constant(g) &&
+      relative_difference(va, vb) < kSmall)
+    return std::nullopt;
   return describe(g, a, b, std::move(p), d, budget);
 }
 
@@ -453,7 +536,8 @@ std::optional<Assignment> PointSearch::satisfy(const Term& condition, const Budg
   return named(g, *found);
 }
 
-std::optional<Assignment> PointSearch::defined(const Term& a, const Term& b, const Budget& budget) const {
+std::optional<Assignment> PointSearch::defined(const Term& a, const Term& b,
+                                               const Budget& budget) const {
   const Ground g = ground({a, b});
   std::optional<Point> found;
   for_each_point(g, budget, [&](const Point& p) {
@@ -461,7 +545,8 @@ std::optional<Assignment> PointSearch::defined(const Term& a, const Term& b, con
     for (const int precision : kPrecisions) {
       term::Evaluator evaluate = term::make_evaluator(store_, at, precision);
       const Value x = evaluate(a), y = evaluate(b);
-      if (x.is_defined() && y.is_defined() && x.kind != Value::Kind::Undecided && y.kind != Value::Kind::Undecided) {
+      if (x.is_defined() && y.is_defined() && x.kind != Value::Kind::Undecided &&
+          y.kind != Value::Kind::Undecided) {
         found = p;
         return true;
       }
@@ -473,14 +558,16 @@ std::optional<Assignment> PointSearch::defined(const Term& a, const Term& b, con
   return named(g, *found);
 }
 
-std::optional<std::pair<term::GroupId, int64_t>> PointSearch::poisoned_cell(const Term& root, const Assignment& at) const {
+std::optional<std::pair<term::GroupId, int64_t>> PointSearch::poisoned_cell(
+    const Term& root, const Assignment& at) const {
   term::MapAssignment where;
   for (const auto& [leaf, value] : at.cells) where.set_leaf(leaf.first, leaf.second, value);
   for (const auto& [id, value] : at.scalars) where.set_scalar(id, value);
   term::Evaluator evaluate = term::make_evaluator(store_, where, kPrecisions[1]);
   Term t = root;
   while (evaluate(t).kind == Value::Kind::Poison) {
-    if (store_.kind(t) == Kind::Poison) return std::pair{store_.groups(t)[0], store_.anchor(t, 0).cell};
+    if (store_.kind(t) == Kind::Poison)
+      return std::pair{store_.groups(t)[0], store_.anchor(t, 0).cell};
     std::optional<Term> next;
     for (int i = 0; i < store_.arity(t) && !next; ++i) {
       const Term child = store_.child(t, i);

@@ -1,8 +1,9 @@
 // Structured inputs at which two terms may differ, and the evaluation that confirms that they do.
 //
-// Points are taken from the terms' own constants and comparisons (thresholds met exactly, roots of comparisons that are
-// linear in a variable), from the bounds of the variables, and from small, one-hot, equal, permuted and random values.
-// Every value is one of its dtype. Only exact or outward-rounded evaluation counts.
+// Points are taken from the terms' own constants and comparisons (thresholds met exactly, roots of
+// comparisons that are linear in a variable), from the bounds of the variables, and from small,
+// one-hot, equal, permuted and random values. Every value is one of its dtype. Only exact or
+// outward-rounded evaluation counts.
 #pragma once
 
 #include <functional>
@@ -20,19 +21,23 @@ namespace coequal::decide {
 
 class PointSearch {
  public:
-  PointSearch(const term::TermStore& store, const Options& options) : store_(store), options_(options) {}
+  PointSearch(const term::TermStore& store, const Options& options)
+      : store_(store), options_(options) {}
 
   // A confirmed difference of a and b, made small; nothing if none of the points shows one.
-  std::optional<Refutation> refute(const term::Term& a, const term::Term& b, const Budget& budget) const;
+  std::optional<Refutation> refute(const term::Term& a, const term::Term& b,
+                                   const Budget& budget) const;
   // An input at which the condition is true.
   std::optional<Assignment> satisfy(const term::Term& condition, const Budget& budget) const;
   // An input at which both have a finite defined value.
-  std::optional<Assignment> defined(const term::Term& a, const term::Term& b, const Budget& budget) const;
-  // The poisoned cell that reaches the term at an input, if one does.
-  std::optional<std::pair<term::GroupId, int64_t>> poisoned_cell(const term::Term& t, const Assignment& at) const;
-  // Confirms a candidate (a solver's model): values are moved into their dtypes and bounds first.
-  std::optional<Refutation> confirm(const term::Term& a, const term::Term& b, const Assignment& candidate,
+  std::optional<Assignment> defined(const term::Term& a, const term::Term& b,
                                     const Budget& budget) const;
+  // The poisoned cell that reaches the term at an input, if one does.
+  std::optional<std::pair<term::GroupId, int64_t>> poisoned_cell(const term::Term& t,
+                                                                 const Assignment& at) const;
+  // Confirms a candidate (a solver's model): values are moved into their dtypes and bounds first.
+  std::optional<Refutation> confirm(const term::Term& a, const term::Term& b,
+                                    const Assignment& candidate, const Budget& budget) const;
 
  private:
   struct Variable {
@@ -48,12 +53,12 @@ class PointSearch {
   // What the terms offer to choose points from.
   struct Ground {
     std::vector<Variable> variables;
-    std::vector<term::Rational> reals;      // constants of the terms, those in comparisons first
+    std::vector<term::Rational> reals;  // constants of the terms, those in comparisons first
     std::vector<term::Rational> integers;
-    std::vector<term::Term> comparisons;    // Less, LessEq, Equal
-    bool doubles = false;                   // some variable is f64
+    std::vector<term::Term> comparisons;  // Less, LessEq, Equal
+    bool doubles = false;                 // some variable is f64
   };
-  using Point = std::vector<term::Rational>;  // one value a variable
+  using Point = std::vector<term::Rational>;        // one value a variable
   using Visit = std::function<bool(const Point&)>;  // true: stop
 
   Ground ground(std::initializer_list<term::Term> roots) const;
@@ -64,10 +69,16 @@ class PointSearch {
   term::MapAssignment assignment(const Ground& ground, const Point& point) const;
   Assignment named(const Ground& ground, const Point& point) const;
   enum class Difference : uint8_t { None, Values, OneSide };
-  Difference differ(const term::Term& a, const term::Term& b, const term::Assignment& at, term::Value* va, term::Value* vb) const;
+  Difference differ(const term::Term& a, const term::Term& b, const term::Assignment& at,
+                    term::Value* va, term::Value* vb) const;
+  bool has_rounded_constant(const Ground& ground) const;
+  // Whether a tiny difference may be a rounded constant's or an approximation's.
+  bool rounding_excuses() const {
+    return options_.assumes("library-approximation") && options_.assumes("constant-snap");
+  }
   bool overflows(const term::Term& t, const term::Assignment& at, bool doubles) const;
-  Refutation describe(const Ground& ground, const term::Term& a, const term::Term& b, Point point, Difference kind,
-                      const Budget& budget) const;
+  Refutation describe(const Ground& ground, const term::Term& a, const term::Term& b, Point point,
+                      Difference kind, const Budget& budget) const;
 
   const term::TermStore& store_;
   const Options& options_;

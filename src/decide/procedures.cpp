@@ -37,7 +37,8 @@ std::optional<Answer> decide_canonical(Context& context, Question& q, const Budg
   if (q.type == TypeClass::Bv) {
     same = context.builder.condition(context.store.make(Kind::BvEq, {q.a, q.b}), budget);
   } else {
-    const auto a = context.builder.condition(q.a, budget), b = context.builder.condition(q.b, budget);
+    const auto a = context.builder.condition(q.a, budget),
+               b = context.builder.condition(q.b, budget);
     if (a && b) same = context.algebra.choose(*a, *b, Algebra::negation(*b));
   }
   if (same && *same > kFalse) same = context.resolver.resolve_condition(*same, budget);
@@ -88,6 +89,5 @@ std::optional<Answer> decide_probable(Context& context, Question& q, const Budge
   answer.log2_bound = *bound;
   return answer;
 }
-
 
 }  // namespace coequal::decide

@@ -1,11 +1,11 @@
 // The table of values that constants stand for.
 #include "decide/snap.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <optional>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "term/ball.h"
 #include "term/print.h"
@@ -37,7 +37,8 @@ std::optional<Dyadic> dyadic(const Rational& c) {
   return Dyadic{size - static_cast<int64_t>(fmpz_val2(n)), size - 1 - low};
 }
 
-// Whether the binary float `c`, `half` of a unit in its last place wide to each side, is nearest to x.
+// Whether the binary float `c`, `half` of a unit in its last place wide to each side, is nearest to
+// x.
 bool nearest(const Rational& c, const Rational& half, const Rational& x) {
   const Rational gap = x - c;
   return (gap.sign() < 0 ? -gap : gap) <= half;
@@ -53,14 +54,17 @@ Rational decimal(const Rational& c, int digits) {
 }
 
 // Up to powers of two each value once: 1 / sqrt(2 pi) is half of sqrt(2 / pi).
-constexpr NamedConstant kNamed[] = {NamedConstant::Log2E,         NamedConstant::Ln2,       NamedConstant::Log10_2,
-                                    NamedConstant::Log2_10,       NamedConstant::InvLn10,   NamedConstant::Pi,
-                                    NamedConstant::InvPi,         NamedConstant::Sqrt2,     NamedConstant::SqrtTwoOverPi,
-                                    NamedConstant::InvSqrtPi};
+constexpr NamedConstant kNamed[] = {NamedConstant::Log2E,         NamedConstant::Ln2,
+                                    NamedConstant::Log10_2,       NamedConstant::Log2_10,
+                                    NamedConstant::InvLn10,       NamedConstant::Pi,
+                                    NamedConstant::InvPi,         NamedConstant::Sqrt2,
+                                    NamedConstant::SqrtTwoOverPi, NamedConstant::InvSqrtPi};
 
 std::string bits_text(const Rational& c, bool single) {
   const double value = c.to_double();
-  if (single) return fmt::format("0x{:08x} ({:.9g})", std::bit_cast<uint32_t>(static_cast<float>(value)), value);
+  if (single)
+    return fmt::format("0x{:08x} ({:.9g})", std::bit_cast<uint32_t>(static_cast<float>(value)),
+                       value);
   return fmt::format("0x{:016x} ({:.17g})", std::bit_cast<uint64_t>(value), value);
 }
 
@@ -101,8 +105,9 @@ Snapper::Reading Snapper::find(const Rational& signed_c) const {
     if (shift == 0)
       found.push_back(reading(symbol, text));
     else
-      found.push_back(reading(store_.make(Kind::Mul, {store_.real(Rational::power_of_two(shift)), symbol}),
-                              Rational::power_of_two(shift).to_string() + " " + text));
+      found.push_back(
+          reading(store_.make(Kind::Mul, {store_.real(Rational::power_of_two(shift)), symbol}),
+                  Rational::power_of_two(shift).to_string() + " " + text));
   }
   // An exact short decimal stands for itself: 0.375.
   Rational shortest = c;
@@ -120,7 +125,8 @@ Snapper::Reading Snapper::find(const Rational& signed_c) const {
   }
   if (found.size() == 1) return found[0];
   if (!found.empty()) return {};
-  if (digits <= longest && !(shortest == c)) return reading(store_.real(shortest), shortest.to_string());
+  if (digits <= longest && !(shortest == c))
+    return reading(store_.real(shortest), shortest.to_string());
   return {};
 }
 
@@ -144,8 +150,10 @@ Term Snapper::operator()(const Term& root, std::map<std::string, std::string>& l
       case Kind::Trunc:
       case Kind::RoundEven:
       case Kind::BvOfReal:
-      case Kind::BitsOfReal: return true;
-      default: return false;
+      case Kind::BitsOfReal:
+        return true;
+      default:
+        return false;
     }
   };
   std::vector<Term> stack{root};
@@ -177,18 +185,21 @@ Term Snapper::operator()(const Term& root, std::map<std::string, std::string>& l
     }
     Term out = t;
     if (changed)
-      out = store_.make(store_.kind(t), std::span<const Term>(args, static_cast<size_t>(arity)), 
-                        store_.payload(t), store_.type(t).cls == term::TypeClass::Bv ? store_.type(t).width : 0);
+      out = store_.make(store_.kind(t), std::span<const Term>(args, static_cast<size_t>(arity)),
+                        store_.payload(t),
+                        store_.type(t).cls == term::TypeClass::Bv ? store_.type(t).width : 0);
     done_.emplace(t, out);
     stack.pop_back();
   }
   const Term out = done_.find(root)->second;
   if (!(out == root)) {
     term::Postorder walk(store_);
-    walk.walk(root, [&](const Term& t) { return !keeps_bits(t); }, [&](const Term& t) {
-      if (store_.kind(t) != Kind::RealConst) return;
-      if (const Reading& r = read(t); r.changed) ledger[r.constant] = r.meaning;
-    });
+    walk.walk(
+        root, [&](const Term& t) { return !keeps_bits(t); },
+        [&](const Term& t) {
+          if (store_.kind(t) != Kind::RealConst) return;
+          if (const Reading& r = read(t); r.changed) ledger[r.constant] = r.meaning;
+        });
   }
   return out;
 }

@@ -1,14 +1,15 @@
 // Rounded constants read as the exact values that they stand for (the assumption `constant-snap`).
 //
-// A constant is read as another value only if it is exactly the float nearest to it: a named irrational times a power of two, or 1/N,
-// if the table has just one such; else its shortest decimal, if that is short enough to be what was written. Below comparisons,
-// roundings to integers and bit patterns constants are left as they are: there the rounded value decides.
+// A constant is read as another value only if it is exactly the float nearest to it: a named
+// irrational times a power of two, or 1/N, if the table has just one such; else its shortest
+// decimal, if that is short enough to be what was written. Below comparisons, roundings to integers
+// and bit patterns constants are left as they are: there the rounded value decides.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <map>
 #include <string>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "term/store.h"
 
@@ -18,7 +19,8 @@ class Snapper {
  public:
   explicit Snapper(term::TermStore& store) : store_(store) {}
 
-  // The term with its constants read so; what was changed is added to `ledger`: "0x3fb8aa3b is read as log2(e)".
+  // The term with its constants read so; what was changed is added to `ledger`: "0x3fb8aa3b is read
+  // as log2(e)".
   term::Term operator()(const term::Term& t, std::map<std::string, std::string>& ledger);
 
  private:

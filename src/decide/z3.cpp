@@ -1,5 +1,6 @@
-// Z3 over canonical values: reals, conditions and words. Proofs only: functions are uninterpreted, with what is known of their
-// signs, so that "no input makes the sides differ" is sound; models are candidates for the refutation to confirm.
+// Z3 over canonical values: reals, conditions and words. Proofs only: functions are uninterpreted,
+// with what is known of their signs, so that "no input makes the sides differ" is sound; models are
+// candidates for the refutation to confirm.
 #include <z3++.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ struct TooLarge {};
 
 class Translation {
  public:
-  Translation(z3::context& z3_context, const Algebra& algebra) : z3_(z3_context), algebra_(algebra), facts_(z3_context) {}
+  Translation(z3::context& z3_context, const Algebra& algebra)
+      : z3_(z3_context), algebra_(algebra), facts_(z3_context) {}
 
   z3::expr value(const Value& v) {
     z3::expr out = number(v.c);
@@ -35,9 +37,14 @@ class Translation {
     const Cond& cond = algebra_.cond(c);
     z3::expr out = z3_.bool_val(true);
     switch (cond.kind) {
-      case CondKind::True: break;
-      case CondKind::Positive: out = value(cond.value) > 0; break;
-      case CondKind::Zero: out = value(cond.value) == 0; break;
+      case CondKind::True:
+        break;
+      case CondKind::Positive:
+        out = value(cond.value) > 0;
+        break;
+      case CondKind::Zero:
+        out = value(cond.value) == 0;
+        break;
       case CondKind::Word: {
         const z3::expr a = word(cond.left), b = word(cond.right);
         const Kind kind = static_cast<Kind>(cond.a);
@@ -95,7 +102,8 @@ class Translation {
       return out;
     }
     // An inverse or a root: an unknown that times itself, or its base, gives what it must.
-    const auto [it, fresh] = powers_.emplace(std::pair(f.atom, f.exponent.to_string()), z3::expr(z3_));
+    const auto [it, fresh] =
+        powers_.emplace(std::pair(f.atom, f.exponent.to_string()), z3::expr(z3_));
     if (!fresh) return it->second;
     const z3::expr out = unknown("power", powers_.size());
     it->second = out;
@@ -120,8 +128,12 @@ class Translation {
     const Atom& a = algebra_.atom(id);
     z3::expr out = unknown("atom", id);
     switch (a.kind) {
-      case AtomKind::Leaf: leaves_.emplace(std::pair(static_cast<term::GroupId>(a.a), a.b), out); break;
-      case AtomKind::Scalar: scalars_.emplace(a.a, out); break;
+      case AtomKind::Leaf:
+        leaves_.emplace(std::pair(static_cast<term::GroupId>(a.a), a.b), out);
+        break;
+      case AtomKind::Scalar:
+        scalars_.emplace(a.a, out);
+        break;
       case AtomKind::Sum: {
         out = value(a.args[0]);
         for (size_t i = 1; i < a.args.size(); ++i) out = out + value(a.args[i]);
@@ -151,7 +163,9 @@ class Translation {
         if (algebra_.is_infinity(a.args[0]) || algebra_.is_infinity(a.args[1])) throw TooLarge{};
         out = z3::ite(condition(a.condition), value(a.args[0]), value(a.args[1]));
         break;
-      case AtomKind::Indicator: out = z3::ite(condition(a.condition), number(1), number(0)); break;
+      case AtomKind::Indicator:
+        out = z3::ite(condition(a.condition), number(1), number(0));
+        break;
       case AtomKind::Exp:
       case AtomKind::Log: {
         if (a.may_be_infinite) throw TooLarge{};
@@ -169,10 +183,12 @@ class Translation {
         break;
       case AtomKind::Infinity:
       case AtomKind::Undefined:
-      case AtomKind::Poison: throw TooLarge{};
+      case AtomKind::Poison:
+        throw TooLarge{};
       case AtomKind::Symbol:
       case AtomKind::Prime:
-      case AtomKind::OfWord: break;
+      case AtomKind::OfWord:
+        break;
     }
     const Range& r = a.range;
     if (a.kind != AtomKind::Sum) {
@@ -201,8 +217,12 @@ class Translation {
         bound(out, algebra_.store().scalar(static_cast<uint32_t>(w.payload)).bounds,
               algebra_.store().scalar(static_cast<uint32_t>(w.payload)).dtype);
         break;
-      case Kind::BvConst: out = z3_.bv_val(w.payload, w.width); break;
-      case Kind::Select: out = z3::ite(condition(w.conds[0]), arg(0), arg(1)); break;
+      case Kind::BvConst:
+        out = z3_.bv_val(w.payload, w.width);
+        break;
+      case Kind::Select:
+        out = z3::ite(condition(w.conds[0]), arg(0), arg(1));
+        break;
       case Kind::BvOfBool:
         out = z3::ite(condition(w.conds[0]), z3_.bv_val(1, w.width), z3_.bv_val(0, w.width));
         break;
@@ -220,25 +240,57 @@ class Translation {
         }
         break;
       }
-      case Kind::BvMul: out = arg(0) * arg(1); break;
-      case Kind::BvAnd: out = arg(0) & arg(1); break;
-      case Kind::BvOr: out = arg(0) | arg(1); break;
-      case Kind::BvXor: out = arg(0) ^ arg(1); break;
-      case Kind::BvNot: out = ~arg(0); break;
-      case Kind::BvShl: out = z3::shl(arg(0), arg(1)); break;
-      case Kind::BvLshr: out = z3::lshr(arg(0), arg(1)); break;
-      case Kind::BvAshr: out = z3::ashr(arg(0), arg(1)); break;
-      case Kind::BvExtract:
-        out = arg(0).extract(static_cast<unsigned>(w.payload) + w.width - 1, static_cast<unsigned>(w.payload));
+      case Kind::BvMul:
+        out = arg(0) * arg(1);
         break;
-      case Kind::BvConcat: out = z3::concat(arg(0), arg(1)); break;
-      case Kind::BvZeroExtend: out = z3::zext(arg(0), w.width - algebra_.word(w.words[0]).width); break;
-      case Kind::BvSignExtend: out = z3::sext(arg(0), w.width - algebra_.word(w.words[0]).width); break;
-      case Kind::BvUdiv: out = z3::udiv(arg(0), arg(1)); break;
-      case Kind::BvSdiv: out = arg(0) / arg(1); break;
-      case Kind::BvUrem: out = z3::urem(arg(0), arg(1)); break;
-      case Kind::BvSrem: out = z3::srem(arg(0), arg(1)); break;
-      default: break;  // an unknown word
+      case Kind::BvAnd:
+        out = arg(0) & arg(1);
+        break;
+      case Kind::BvOr:
+        out = arg(0) | arg(1);
+        break;
+      case Kind::BvXor:
+        out = arg(0) ^ arg(1);
+        break;
+      case Kind::BvNot:
+        out = ~arg(0);
+        break;
+      case Kind::BvShl:
+        out = z3::shl(arg(0), arg(1));
+        break;
+      case Kind::BvLshr:
+        out = z3::lshr(arg(0), arg(1));
+        break;
+      case Kind::BvAshr:
+        out = z3::ashr(arg(0), arg(1));
+        break;
+      case Kind::BvExtract:
+        out = arg(0).extract(static_cast<unsigned>(w.payload) + w.width - 1,
+                             static_cast<unsigned>(w.payload));
+        break;
+      case Kind::BvConcat:
+        out = z3::concat(arg(0), arg(1));
+        break;
+      case Kind::BvZeroExtend:
+        out = z3::zext(arg(0), w.width - algebra_.word(w.words[0]).width);
+        break;
+      case Kind::BvSignExtend:
+        out = z3::sext(arg(0), w.width - algebra_.word(w.words[0]).width);
+        break;
+      case Kind::BvUdiv:
+        out = z3::udiv(arg(0), arg(1));
+        break;
+      case Kind::BvSdiv:
+        out = arg(0) / arg(1);
+        break;
+      case Kind::BvUrem:
+        out = z3::urem(arg(0), arg(1));
+        break;
+      case Kind::BvSrem:
+        out = z3::srem(arg(0), arg(1));
+        break;
+      default:
+        break;  // an unknown word
     }
     words_.emplace(id, out);
     return out;
@@ -252,8 +304,10 @@ class Translation {
     if (dtype == DType::Bool) lo = lo.value_or(Rational(0)), hi = hi.value_or(Rational(1));
     if (lo) {
       const Rational x = -(-*lo).floor();
-      if (is_signed) facts_.push_back(edge(x) <= e);
-      else if (x.sign() >= 0) facts_.push_back(z3::ule(edge(x), e));
+      if (is_signed)
+        facts_.push_back(edge(x) <= e);
+      else if (x.sign() >= 0)
+        facts_.push_back(z3::ule(edge(x), e));
     }
     if (hi) facts_.push_back(is_signed ? e <= edge(hi->floor()) : z3::ule(e, edge(hi->floor())));
   }
@@ -309,7 +363,8 @@ std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& bud
     same = context.builder.condition(context.store.make(Kind::BvEq, {q.a, q.b}), budget);
     if (!same) return std::nullopt;
   } else {
-    const auto x = context.builder.condition(q.a, budget), y = context.builder.condition(q.b, budget);
+    const auto x = context.builder.condition(q.a, budget),
+               y = context.builder.condition(q.b, budget);
     if (!x || !y) return std::nullopt;
     same = algebra.choose(*x, *y, Algebra::negation(*y));
   }
@@ -325,20 +380,23 @@ std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& bud
     solver.add(translate.condition(q.defined_b));
     for (const z3::expr& fact : translate.facts()) solver.add(fact);
     switch (solver.check()) {
-      case z3::unsat: return proved("z3");
+      case z3::unsat:
+        return proved("z3");
       case z3::sat: {
         const PointSearch search(context.store, context.options);
         const Assignment candidate = translate.candidate(solver.get_model());
         auto found = search.confirm(q.a, q.b, candidate, budget);
         if (found && !(q.a == q.written_a && q.b == q.written_b))
           found = search.confirm(q.written_a, q.written_b, found->assignment, budget);
-        if (!found || (found->overflow_only && context.options.assumes("no-overflow"))) return std::nullopt;
+        if (!found || (found->overflow_only && context.options.assumes("no-overflow")))
+          return std::nullopt;
         Answer answer;
         answer.outcome = Outcome::Refuted;
         answer.refutation = std::move(found);
         return answer;
       }
-      case z3::unknown: return std::nullopt;
+      case z3::unknown:
+        return std::nullopt;
     }
   } catch (const TooLarge&) {
     return std::nullopt;

@@ -1,7 +1,9 @@
-// The engine's address map: every tensor and variable has a slot of its own, so an address names what it points into.
+// The engine's address map: every tensor and variable has a slot of its own, so an address names
+// what it points into.
 //
-// A slot's object starts in its middle: an index that runs off either end stays in the slot, and is found out of
-// bounds instead of landing in a neighbour. Low bits are real (objects are 256-byte aligned), high bits are not a promise.
+// A slot's object starts in its middle: an index that runs off either end stays in the slot, and is
+// found out of bounds instead of landing in a neighbour. Low bits are real (objects are 256-byte
+// aligned), high bits are not a promise.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +15,14 @@ enum class Place : uint8_t { Tensor, Shared, Local, Const, Param, Nowhere };
 
 struct Location {
   Place place = Place::Nowhere;
-  uint32_t object = 0;   // tensor id, or index of the variable
-  int64_t offset = 0;    // bytes from the object's start
+  uint32_t object = 0;  // tensor id, or index of the variable
+  int64_t offset = 0;   // bytes from the object's start
 };
 
-inline constexpr int kTensorShift = 54;       // generic and global addresses: tensors of up to 2^52 bytes, and as far beyond
-inline constexpr int kVariableShift = 20;     // shared, local, const, param addresses
-inline constexpr int kWindowShift = 36;       // windows of the variable spaces among generic addresses
+inline constexpr int kTensorShift =
+    54;  // generic and global addresses: tensors of up to 2^52 bytes, and as far beyond
+inline constexpr int kVariableShift = 20;  // shared, local, const, param addresses
+inline constexpr int kWindowShift = 36;    // windows of the variable spaces among generic addresses
 
 // Beyond these a launch is refused.
 inline constexpr uint32_t kMostTensors = 500;

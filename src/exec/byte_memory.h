@@ -9,7 +9,8 @@
 
 namespace coequal::exec {
 
-// Makes the word that other words' bytes form together: implemented by the executor, which knows the term store.
+// Makes the word that other words' bytes form together: implemented by the executor, which knows
+// the term store.
 class WordJoiner {
  public:
   virtual ~WordJoiner() = default;

@@ -22,12 +22,14 @@ void merge_defects(std::vector<Defect>& into, std::vector<Defect>&& from, int64_
   const auto same = [](const Defect& a, const Defect& b) {
     if (a.kind != b.kind || a.accesses.size() != b.accesses.size()) return false;
     for (size_t i = 0; i < a.accesses.size(); ++i)
-      if (!(a.accesses[i].span == b.accesses[i].span) || a.accesses[i].where != b.accesses[i].where) return false;
+      if (!(a.accesses[i].span == b.accesses[i].span) || a.accesses[i].where != b.accesses[i].where)
+        return false;
     return true;
   };
   for (Defect& d : from) {
     d.count *= ctas;
-    const auto it = std::find_if(into.begin(), into.end(), [&](const Defect& have) { return same(have, d); });
+    const auto it =
+        std::find_if(into.begin(), into.end(), [&](const Defect& have) { return same(have, d); });
     if (it != into.end())
       it->count += d.count;
     else
@@ -50,17 +52,22 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
   constexpr uint64_t kMostCtas = uint64_t{1} << 24;
   const uint64_t total = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   if (total > kMostCtas) {
-    result.refusals.push_back({launch.kernel->function->name, {}, fmt::format("a grid of {} CTAs; at most {} are followed", total, kMostCtas)});
+    result.refusals.push_back(
+        {launch.kernel->function->name,
+         {},
+         fmt::format("a grid of {} CTAs; at most {} are followed", total, kMostCtas)});
     result.aborted_ctas = static_cast<int64_t>(total);
     return result;
   }
 
-  const bool too_large = std::any_of(state.tensors->begin(), state.tensors->end(), [](const tensor::TensorInfo& t) {
-    return t.storage_bytes() > kLargestTensor;
-  });
+  const bool too_large =
+      std::any_of(state.tensors->begin(), state.tensors->end(),
+                  [](const tensor::TensorInfo& t) { return t.storage_bytes() > kLargestTensor; });
   if (too_large || state.tensors->size() > kMostTensors) {
-    result.refusals.push_back({launch.kernel->function->name, {},
-                               fmt::format("more than {} tensors, or one of more than {} bytes", kMostTensors, kLargestTensor)});
+    result.refusals.push_back({launch.kernel->function->name,
+                               {},
+                               fmt::format("more than {} tensors, or one of more than {} bytes",
+                                           kMostTensors, kLargestTensor)});
     result.aborted_ctas = static_cast<int64_t>(total);
     return result;
   }
@@ -90,8 +97,10 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
         continue;
       }
     }
-    // Values read before a race was found may be one interleaving's: again with the raced bytes known, until none is new.
-    while (!outcome.aborted && !std::includes(raced.begin(), raced.end(), outcome.raced.begin(), outcome.raced.end())) {
+    // Values read before a race was found may be one interleaving's: again with the raced bytes
+    // known, until none is new.
+    while (!outcome.aborted &&
+           !std::includes(raced.begin(), raced.end(), outcome.raced.begin(), outcome.raced.end())) {
       raced.insert(outcome.raced.begin(), outcome.raced.end());
       CtaOutcome again = CtaExecutor(session, state, launch, start(), tracked, raced).run();
       result.thread_instructions += again.thread_instructions;
@@ -102,9 +111,9 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
       outcome.refusals = std::move(again.refusals);
       outcome.suspicions = std::move(again.suspicions);
       for (Defect& d : again.defects) {
-        const bool known = std::any_of(outcome.defects.begin(), outcome.defects.end(), [&](const Defect& have) {
-          return have.kind == d.kind && have.message == d.message;
-        });
+        const bool known = std::any_of(
+            outcome.defects.begin(), outcome.defects.end(),
+            [&](const Defect& have) { return have.kind == d.kind && have.message == d.message; });
         if (!known) outcome.defects.push_back(std::move(d));
       }
     }
@@ -113,7 +122,8 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     const auto members = static_cast<int64_t>(motions.alive_count());
     notes.insert(outcome.notes.begin(), outcome.notes.end());
     merge_defects(result.defects, std::move(outcome.defects), members);
-    std::move(outcome.suspicions.begin(), outcome.suspicions.end(), std::back_inserter(result.suspicions));
+    std::move(outcome.suspicions.begin(), outcome.suspicions.end(),
+              std::back_inserter(result.suspicions));
     for (Refusal& r : outcome.refusals)
       if (std::find(result.refusals.begin(), result.refusals.end(), r) == result.refusals.end())
         result.refusals.push_back(std::move(r));

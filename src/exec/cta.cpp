@@ -17,19 +17,26 @@ namespace {
 // The name that a variable has in its source: the last part of what the compiler made of it.
 std::string readable_name(const std::string& mangled) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   if (status != 0 || !text) return mangled;
   const std::string whole = text.get();
   const size_t colons = whole.rfind("::");
   return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
 
-// A count or an arrival without waiting: the barrier may be one of part of the CTA.
-bool has_partial_barriers(const Kernel& kernel) {
-  return std::any_of(kernel.decoded.body.begin(), kernel.decoded.body.end(), [](const isa::Decoded& d) {
-    return d.op == Op::BarArrive || (d.op == Op::BarSync && d.text->operands.size() > 1) ||
-           (d.op == Op::BarRed && d.text->operands.size() > 3);
-  });
+// An arrival without waiting, or a count that may not be that of the whole CTA.
+bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
+  const uint32_t whole = (threads + kWarpSize - 1) / kWarpSize * kWarpSize;
+  return std::any_of(
+      kernel.decoded.body.begin(), kernel.decoded.body.end(), [&](const isa::Decoded& d) {
+        if (d.op == Op::BarArrive) return true;
+        const size_t at = d.op == Op::BarSync ? 1 : 2;
+        const bool counts = (d.op == Op::BarSync && d.text->operands.size() > 1) ||
+                            (d.op == Op::BarRed && d.text->operands.size() > 3);
+        return counts && (d.text->operands[at].kind != ptx::Operand::Kind::Immediate ||
+                          d.text->operands[at].bits != whole);
+      });
 }
 
 }  // namespace
@@ -46,7 +53,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       motions_(std::make_shared<tensor::MotionTable>(std::move(ctas))),
       threads_(launch.block[0] * launch.block[1] * launch.block[2]),
       thread_states_(threads_),
-      order_(threads_, has_partial_barriers(kernel_)),
+      order_(threads_, has_partial_barriers(kernel_, threads_)),
       lockstep_(session.options.assumes("warp-lockstep")) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
@@ -71,13 +78,15 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
         symbols_[&v] = {Place::Shared, *dynamic};
       } else {
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
-        shared_.push_back({readable_name(v.name), ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
+        shared_.push_back(
+            {readable_name(v.name), ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
       }
     } else if (v.space == StateSpace::Local || v.space == StateSpace::Param) {
       // A call's parameters are each thread's own.
       symbols_[&v] = {Place::Local, static_cast<uint32_t>(local_variables_.size())};
       local_variables_.push_back(&v);
-    } else if (v.space == StateSpace::Const || (v.space == StateSpace::Global && !v.initial.empty())) {
+    } else if (v.space == StateSpace::Const ||
+               (v.space == StateSpace::Global && !v.initial.empty())) {
       // Initialised data of module scope; a store to it is refused.
       symbols_[&v] = {Place::Const, static_cast<uint32_t>(const_variables_.size())};
       const_variables_.push_back(&v);
@@ -97,7 +106,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
   store_.set_reconciler(this);
-  if (lockstep_) out_.notes.insert("the lanes of a warp are taken to run in lockstep (warp-lockstep)");
+  if (lockstep_)
+    out_.notes.insert("the lanes of a warp are taken to run in lockstep (warp-lockstep)");
 }
 
 CtaExecutor::~CtaExecutor() { store_.set_reconciler(nullptr); }
@@ -151,7 +161,8 @@ void CtaExecutor::run_warp(Warp& warp) {
         best = i;
     if (best == warp.fragments.size()) return;
     const Step step = run_fragment(warp, best);
-    if (step == Step::Ended) warp.fragments.erase(warp.fragments.begin() + static_cast<ptrdiff_t>(best));
+    if (step == Step::Ended)
+      warp.fragments.erase(warp.fragments.begin() + static_cast<ptrdiff_t>(best));
     if (step == Step::Aborted) out_.aborted = true;
     if (step == Step::Parked) {
       // Lanes that wait at the same collective already join this fragment.
@@ -166,7 +177,8 @@ CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
     // Another fragment at or before this position: the lower one first, equal ones together.
     uint32_t limit = ~0u;
     for (size_t i = 0; i < warp.fragments.size(); ++i)
-      if (i != index && warp.fragments[i].wait == Wait::Run) limit = std::min(limit, warp.fragments[i].pc);
+      if (i != index && warp.fragments[i].wait == Wait::Run)
+        limit = std::min(limit, warp.fragments[i].pc);
     while (true) {
       Fragment& fragment = warp.fragments[index];
       fork_ = fragment.fork.get();
@@ -200,7 +212,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   pc_ = pc;
   if (!d.row) {
     for (const Diagnostic& diagnostic : kernel_.decoded.refusals)
-      out_.refusals.push_back({kernel_.function->body[pc].spelling(), diagnostic.span, diagnostic.message});
+      out_.refusals.push_back(
+          {kernel_.function->body[pc].spelling(), diagnostic.span, diagnostic.message});
     return Step::Aborted;
   }
   if (d.op == Op::Bra) {
@@ -235,7 +248,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
         for (uint32_t m = symbolic; m; m &= m - 1) {
           const int lane = std::countr_zero(m);
           guards.push_back(operand(warp, lane, *d.text->guard, 1));
-          for (size_t i = 0; i < targets.size(); ++i) old.push_back(operand(warp, lane, *targets[i], d.dst_types[i].width));
+          for (size_t i = 0; i < targets.size(); ++i)
+            old.push_back(operand(warp, lane, *targets[i], d.dst_types[i].width));
         }
       }
       if (d.op == Op::Pure)
@@ -252,7 +266,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
             const Word& before = old[at++];
             if (target->kind != ptx::Operand::Kind::Register) continue;
             const Word now = warp.registers[target->reg].get(lane);
-            if (!same_word(now, before)) write(warp, lane, *target, join(target->reg, condition, now, before));
+            if (!same_word(now, before))
+              write(warp, lane, *target, join(target->reg, condition, now, before));
           }
         }
       }
@@ -268,18 +283,22 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   }
   const bool ends = d.op == Op::Ret || d.op == Op::Exit;
   const bool touches = d.op == Op::Ld || d.op == Op::St || d.op == Op::Atom || d.op == Op::Red;
-  if (symbolic && ends) return fork(warp, fragment, symbolic, active, static_cast<uint32_t>(body_size()));
+  if (symbolic && ends)
+    return fork(warp, fragment, symbolic, active, static_cast<uint32_t>(body_size()));
   if (symbolic && !touches) return abort(pc, "'" + d.text->spelling() + "' under a guard on data");
   if (fork_ && !touches && !ends && d.effect != isa::Effect::Control)
     return abort(pc, "'" + d.text->spelling() + "' in a branch that depends on data");
-  // Lanes that execute one instruction together are ordered before the next one. Arms of a branch on data have no order.
-  if (lockstep_ && !fork_ && (touches || d.effect == isa::Effect::Async)) order_.warp_barrier(warp.index, fragment.mask);
+  // Lanes that execute one instruction together are ordered before the next one. Arms of a branch
+  // on data have no order.
+  if (lockstep_ && !fork_ && (touches || d.effect == isa::Effect::Async))
+    order_.warp_barrier(warp.index, fragment.mask);
   std::vector<std::pair<const ptx::Operand*, std::array<Word, kWarpSize>>> kept;
   predicated_ = symbolic;
   if (symbolic) {
     for (uint32_t m = symbolic; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
-      Term condition = term_of(operand(warp, lane, *d.text->guard, 1), {isa::OperandType::Class::Pred, 1, false, {}});
+      Term condition = term_of(operand(warp, lane, *d.text->guard, 1),
+                               {isa::OperandType::Class::Pred, 1, false, {}});
       if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
       predicate_[static_cast<size_t>(lane)] = condition;
       branch_on_poison(condition, lane, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc);
@@ -290,11 +309,12 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       if (op.kind != ptx::Operand::Kind::Register) return;
       kept.emplace_back(&op, std::array<Word, kWarpSize>{});
       for (uint32_t m = symbolic; m; m &= m - 1)
-        kept.back().second[static_cast<size_t>(std::countr_zero(m))] = warp.registers[op.reg].get(std::countr_zero(m));
+        kept.back().second[static_cast<size_t>(std::countr_zero(m))] =
+            warp.registers[op.reg].get(std::countr_zero(m));
     };
     if (d.op == Op::Ld || d.op == Op::Atom) keep(d.text->operands[0], keep);
     active |= symbolic;
-    const Step done = d.op == Op::Ld ? execute_load(warp, active, d, pc)
+    const Step done = d.op == Op::Ld   ? execute_load(warp, active, d, pc)
                       : d.op == Op::St ? execute_store(warp, active, d, pc)
                                        : execute_atomic(warp, active, d, pc);
     predicated_ = 0;
@@ -303,7 +323,9 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
         const int lane = std::countr_zero(m);
         const Word now = warp.registers[op->reg].get(lane);
         const Word& old = words[static_cast<size_t>(lane)];
-        if (!same_word(now, old)) warp.registers[op->reg].set(lane, join(op->reg, predicate_[static_cast<size_t>(lane)], now, old));
+        if (!same_word(now, old))
+          warp.registers[op->reg].set(
+              lane, join(op->reg, predicate_[static_cast<size_t>(lane)], now, old));
       }
     return done;
   }
@@ -368,16 +390,21 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   }
 }
 
-CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d) {
+CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, uint32_t active,
+                                               const isa::Decoded& d) {
   const uint32_t pc = fragment.pc;
-  const std::vector<uint32_t>& targets = kernel_.function->branch_lists.at(d.text->operands[1].text);
+  const std::vector<uint32_t>& targets =
+      kernel_.function->branch_lists.at(d.text->operands[1].text);
   std::map<uint32_t, uint32_t> lanes;  // by where they go
   for (uint32_t m = active; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const Word w = operand(warp, lane, d.text->operands[0], 32);
-    if (w.tag != Tag::Concrete) return abort(pc, "a jump through a table at an index that depends on data");
+    if (w.tag != Tag::Concrete)
+      return abort(pc, "a jump through a table at an index that depends on data");
     const uint64_t index = concretize(w, 32);
-    if (index >= targets.size()) return abort(pc, fmt::format("a jump through a table of {} places at index {}", targets.size(), index));
+    if (index >= targets.size())
+      return abort(pc, fmt::format("a jump through a table of {} places at index {}",
+                                   targets.size(), index));
     lanes[targets[index]] |= 1u << lane;
   }
   if (const uint32_t rest = fragment.mask & ~active) lanes[pc + 1] |= rest;
@@ -389,17 +416,20 @@ CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, u
   return Step::Jumped;
 }
 
-CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                            uint32_t pc) {
   const auto frame = kernel_.inlined.frames.find(pc);
   if (frame == kernel_.inlined.frames.end()) {
     for (const ptx::Operand& op : d.text->operands)
-      if (op.kind == ptx::Operand::Kind::CallTarget) return abort(pc, "a call of '" + op.text + "' is reached");
+      if (op.kind == ptx::Operand::Kind::CallTarget)
+        return abort(pc, "a call of '" + op.text + "' is reached");
     return abort(pc, "a call through a register is reached");
   }
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t first = frame->second.first_register;
-    for (uint32_t r = first; r < first + frame->second.register_count; ++r) warp.registers[r].set(lane, Word{});
+    for (uint32_t r = first; r < first + frame->second.register_count; ++r)
+      warp.registers[r].set(lane, Word{});
     for (const uint32_t v : frame->second.locals) {
       const ptx::Variable& variable = kernel_.function->locals[v];
       local(warp.index * kWarpSize + static_cast<uint32_t>(lane), symbols_.at(&variable).second) =
@@ -420,7 +450,8 @@ void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
   }
 }
 
-CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t taken, uint32_t target) {
+CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t taken,
+                                      uint32_t target) {
   const uint32_t rest = fragment.mask & ~taken;
   if (!taken) return Step::Next;
   const uint32_t next = fragment.pc + 1;
@@ -439,29 +470,35 @@ void CtaExecutor::finish(CtaOutcome& out) {
     const DType dtype = (*state_.tensors)[id].dtype;
     const int bits = 8 * dtype_size(dtype);
     const isa::OperandType type =
-        is_float(dtype) ? isa::OperandType{isa::OperandType::Class::Float, static_cast<uint8_t>(bits), false,
-                                           tensor::float_format(dtype)}
-                        : isa::OperandType{isa::OperandType::Class::Bits, static_cast<uint8_t>(bits), false, {}};
+        is_float(dtype)
+            ? isa::OperandType{isa::OperandType::Class::Float, static_cast<uint8_t>(bits), false,
+                               tensor::float_format(dtype)}
+            : isa::OperandType{
+                  isa::OperandType::Class::Bits, static_cast<uint8_t>(bits), false, {}};
     tensor::TensorPiece piece;
     piece.tensor = id;
     for (uint32_t i = 0; i < t.atomics.size(); ++i)
       if (!t.overwritten.contains(i)) piece.atomics.push_back(std::move(t.atomics[i]));
     piece.stores.reserve(t.stores.size());
     for (const auto& [cell, entry] : t.stores)
-      piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin, entry.guarded,
-                              entry.before_atomics, entry.guard});
+      piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin,
+                              entry.guarded, entry.before_atomics, entry.guard});
     std::sort(piece.stores.begin(), piece.stores.end(),
-              [](const tensor::CellStore& a, const tensor::CellStore& b) { return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell); });
+              [](const tensor::CellStore& a, const tensor::CellStore& b) {
+                return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell);
+              });
     out.pieces.tensors.push_back(std::move(piece));
   }
 }
 
 SourceSpan CtaExecutor::span(uint32_t pc) const {
   const auto& body = kernel_.function->body;
-  return pc < body.size() ? kernel_.module->span_of(body[pc]) : SourceSpan{kernel_.module->path, 0, 0};
+  return pc < body.size() ? kernel_.module->span_of(body[pc])
+                          : SourceSpan{kernel_.module->path, 0, 0};
 }
 
-coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread, uint32_t pc) const {
+coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread,
+                                    uint32_t pc) const {
   coequal::Access a;
   a.kind = kind;
   const auto& b = launch_.block;
@@ -473,10 +510,9 @@ coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread,
   return a;
 }
 
-void CtaExecutor::report(DefectKind kind, std::string message, std::vector<coequal::Access> accesses) {
-  const auto line = [&](size_t i) {
-    return i < accesses.size() ? accesses[i].span.line : 0u;
-  };
+void CtaExecutor::report(DefectKind kind, std::string message,
+                         std::vector<coequal::Access> accesses) {
+  const auto line = [&](size_t i) { return i < accesses.size() ? accesses[i].span.line : 0u; };
   auto [it, fresh] = defect_index_.try_emplace({kind, {line(0), line(1)}}, out_.defects.size());
   if (!fresh) {
     ++out_.defects[it->second].count;

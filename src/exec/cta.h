@@ -1,18 +1,19 @@
 // Executes one CTA for a whole class of CTAs: threads concrete, the block index concolic.
 //
-// Warps run one after another to synchronisation points; inside a warp, lanes that went different ways are fragments, and the
-// fragment with the lowest position runs first, so that they meet again. Where CTAs of the class would do something else than
-// the representative (branch, predicate, bounds, alignment, coincidence of addresses), they leave the class.
-// Effects are collected here and become pieces only when execution ends.
+// Warps run one after another to synchronisation points; inside a warp, lanes that went different
+// ways are fragments, and the fragment with the lowest position runs first, so that they meet
+// again. Where CTAs of the class would do something else than the representative (branch,
+// predicate, bounds, alignment, coincidence of addresses), they leave the class. Effects are
+// collected here and become pieces only when execution ends.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 
 #include "exec/address.h"
 #include "exec/byte_memory.h"
@@ -39,36 +40,40 @@ struct CtaOutcome {
   std::set<std::string> notes;
   std::vector<Refusal> refusals;
   std::set<RacedPlace> raced;
-  std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be kept from the start
-  bool aborted = false;       // execution did not reach the end
+  std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be
+                                            // kept from the start
+  bool aborted = false;                     // execution did not reach the end
   bool out_of_budget = false;
   int64_t thread_instructions = 0;
 };
 
 class CtaExecutor : private WordJoiner, private term::MotionReconciler {
  public:
-  // `ctas`: the CTAs that may share the class, the representative first. `tracked`: tensors whose reads are kept.
-  CtaExecutor(Session& session, const ProgramState& state, const Launch& launch, std::vector<tensor::Cta> ctas,
-              const std::set<TensorId>& tracked, const std::set<RacedPlace>& raced);
+  // `ctas`: the CTAs that may share the class, the representative first. `tracked`: tensors whose
+  // reads are kept.
+  CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
+              std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
+              const std::set<RacedPlace>& raced);
   ~CtaExecutor() override;
 
   CtaOutcome run();
 
  private:
   enum class Wait : uint8_t { Run, Barrier, Warp };
-  // A branch on data: its lanes run both arms, one after the other, to the branch's post-dominator, where registers are
-  // joined by the condition. Whatever an arm does carries the guard.
+  // A branch on data: its lanes run both arms, one after the other, to the branch's post-dominator,
+  // where registers are joined by the condition. Whatever an arm does carries the guard.
   struct Fork {
     std::shared_ptr<Fork> parent;
     int depth = 1;
     uint32_t mask = 0;
-    uint32_t reconverge = 0;                    // Cfg::kExit: both arms run to the end
-    uint32_t other_target = 0;                  // where the second arm starts
-    bool second = false;                        // which arm is running
-    uint32_t arrived = 0;                       // lanes of this arm that are done
-    std::array<Term, kWarpSize> condition;      // of the first arm
-    std::array<Term, kWarpSize> guard;          // of the arm that is running, with all outer ones
-    std::vector<std::pair<uint32_t, Bank>> saved;  // registers that an arm may write: before the fork, then after arm one
+    uint32_t reconverge = 0;                // Cfg::kExit: both arms run to the end
+    uint32_t other_target = 0;              // where the second arm starts
+    bool second = false;                    // which arm is running
+    uint32_t arrived = 0;                   // lanes of this arm that are done
+    std::array<Term, kWarpSize> condition;  // of the first arm
+    std::array<Term, kWarpSize> guard;      // of the arm that is running, with all outer ones
+    std::vector<std::pair<uint32_t, Bank>>
+        saved;  // registers that an arm may write: before the fork, then after arm one
   };
   // Lanes of a warp at one position.
   struct Fragment {
@@ -94,21 +99,28 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint32_t variable = 0;
     int64_t offset = 0;
     std::vector<std::pair<Word, int>> parts;  // value, width in bytes
+    uint32_t tensor = 0;                      // where it is copied from
+    int64_t first_cell = 0, last_cell = -1;
+  };
+  // A copy that is not known to be complete.
+  struct PendingCopy {
+    uint32_t copy = 0;
+    tensor::Origin origin;
   };
   struct ThreadState {
     std::vector<ByteMemory> locals;
-    std::vector<AsyncCopy> open_copies;                 // not committed
-    std::vector<std::vector<AsyncCopy>> copy_groups;    // committed, oldest first
+    std::vector<AsyncCopy> open_copies;               // not committed
+    std::vector<std::vector<AsyncCopy>> copy_groups;  // committed, oldest first
     Word barrier_predicate;
   };
-  // One of the CTA's barriers. Its rounds are told apart by time here; that they are so in every schedule is checked at
-  // each arrival.
+  // One of the CTA's barriers. Its rounds are told apart by time here; that they are so in every
+  // schedule is checked at each arrival.
   struct Barrier {
-    uint32_t expected = 0;              // threads that this round counts; 0: every living one
-    uint32_t arrived = 0;               // a warp counts as 32, whatever its size
-    uint32_t warps = 0;                 // warps that arrived in this round
-    bool counts = false;                // some arrival of this round named a count
-    HappensBefore::Clock clock;         // of those that arrived
+    uint32_t expected = 0;       // threads that this round counts; 0: every living one
+    uint32_t arrived = 0;        // a warp counts as 32, whatever its size
+    uint32_t warps = 0;          // warps that arrived in this round
+    bool counts = false;         // some arrival of this round named a count
+    HappensBefore::Clock clock;  // of those that arrived
     std::vector<std::pair<uint32_t, uint32_t>> waiting;  // warp, position of its instruction
     std::vector<uint32_t> seen_warps;
     // The last round: its epoch, and threads that waited, with their clocks when they went on.
@@ -120,8 +132,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::string name;
     ByteMemory memory;
     RaceShadow shadow;
-    struct Pending { uint32_t copy; tensor::Origin origin; };
-    absl::flat_hash_map<int64_t, Pending> pending_copies;  // per byte
+    absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
   };
   struct GlobalEntry {
     MotionId motion = 0;
@@ -140,11 +151,14 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct GlobalTensor {
     bool tracked = false;
     bool declared = false, may_read = false, may_write = false;
-    absl::flat_hash_map<int64_t, GlobalEntry> stores;   // by storage cell of the representative
-    std::vector<Touched> read_cells, written_cells;     // written: by atomics too
+    absl::flat_hash_map<int64_t, GlobalEntry> stores;  // by storage cell of the representative
+    std::vector<Touched> read_cells, written_cells;    // written: by atomics too
     std::vector<tensor::AtomicUpdate> atomics;
-    absl::flat_hash_map<int64_t, std::vector<uint32_t>> atomics_of;  // by cell: indices into atomics, in their order
-    absl::flat_hash_set<uint32_t> overwritten;          // atomics that a later store of the CTA replaced
+    absl::flat_hash_map<int64_t, std::vector<uint32_t>>
+        atomics_of;                             // by cell: indices into atomics, in their order
+    absl::flat_hash_set<uint32_t> overwritten;  // atomics that a later store of the CTA replaced
+    absl::flat_hash_map<int64_t, std::vector<PendingCopy>>
+        copied_from;  // cells that copies are still to read
     RaceShadow shadow;
     std::vector<tensor::GlobalRead> reads;
     absl::flat_hash_set<std::tuple<int64_t, MotionId, uint32_t>> read_seen;
@@ -168,7 +182,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   size_t body_size() const { return kernel_.decoded.body.size(); }
   // cta_fork.cpp: branches on data
   Step fork(Warp& warp, Fragment& fragment, uint32_t symbolic, uint32_t taken, uint32_t target);
-  // Lanes of an arm are done: the other arm starts, or the registers are joined and the lanes go on.
+  // Lanes of an arm are done: the other arm starts, or the registers are joined and the lanes go
+  // on.
   void arrive(Warp& warp, std::shared_ptr<Fork> fork, uint32_t mask);
   const std::vector<uint32_t>& registers_written(uint32_t branch_pc);
   Word join(uint32_t reg, const Term& condition, const Word& first, const Word& second);
@@ -183,15 +198,18 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
 
   // cta_barrier.cpp: barriers of the CTA or of part of it
   Step reach_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
-  // Called when no warp can run: counts arrivals and opens barriers. False if nothing can go on (reported).
+  // Called when no warp can run: counts arrivals and opens barriers. False if nothing can go on
+  // (reported).
   bool release_barrier();
   enum class Arrival : uint8_t { Counted, Missing, Failed };
   Arrival arrive_at_barrier(Warp& warp);
   bool open_barriers();
   void complete_barrier(Barrier& barrier);
   void report_deadlock();
-  // Id and thread count (0: the whole CTA) that the lanes of the fragment name; nothing after an abort.
-  std::optional<std::pair<uint32_t, uint32_t>> barrier_operands(const Warp& warp, const Fragment& fragment);
+  // Id and thread count (0: the whole CTA) that the lanes of the fragment name; nothing after an
+  // abort.
+  std::optional<std::pair<uint32_t, uint32_t>> barrier_operands(const Warp& warp,
+                                                                const Fragment& fragment);
   // cta_value.cpp: operands, pure instructions, motions
   Word operand(const Warp& warp, int lane, const ptx::Operand& op, int width);
   Word special(const Warp& warp, int lane, const std::string& name);
@@ -203,8 +221,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Term term_of(const Word& word, const isa::OperandType& type);
   Word word_of(const Term& term, const isa::OperandType& type);
   Term real_of_bits(uint64_t bits, term::FloatFormat format);
-  MotionId result_motion(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which);
-  void narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which);
+  MotionId result_motion(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep,
+                         size_t which);
+  void narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep,
+                        size_t which);
   bool extends_exactly(uint64_t bits, MotionId motion, int width, bool is_signed) const;
   // The word without motion: CTAs that hold another value leave.
   uint64_t concretize(const Word& word, int width);
@@ -216,7 +236,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // A register that nothing was written to, as the instruction at hand reads it.
   Term unset_term(term::Type type);
   // Keeps where something that nothing was written to is read first, if the value is that.
-  void note_read(const Term& value, uint32_t thread, uint32_t pc, const std::string& where, const std::string& index);
+  void note_read(const Term& value, uint32_t thread, uint32_t pc, const std::string& where,
+                 const std::string& index);
   // The refusal that some refused leaf below the term stands for, if there is one.
   const Refusal* refusal_below(const Term& t) const;
   // Lanes of `mask` for which the guard holds; data guards come back in `symbolic`.
@@ -235,44 +256,53 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct Address {
     Location location;
     MotionId motion = 0;
-    Term when;             // an address that depends on data: the condition that it is this one
+    Term when;  // an address that depends on data: the condition that it is this one
   };
-  // Where an operand points: one place, or under an address that depends on data each place that it can be. Empty after a
-  // refusal or a reported defect.
-  std::vector<Address> addresses(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space, uint32_t pc,
-                                 bool is_write);
-  std::vector<Address> data_addresses(const Term& base, int64_t offset, ptx::StateSpace space, uint32_t thread, uint32_t pc,
-                                      bool is_write);
+  // Where an operand points: one place, or under an address that depends on data each place that it
+  // can be. Empty after a refusal or a reported defect.
+  std::vector<Address> addresses(Warp& warp, int lane, const ptx::Operand& op,
+                                 ptx::StateSpace space, uint32_t pc, bool is_write);
+  std::vector<Address> data_addresses(const Term& base, int64_t offset, ptx::StateSpace space,
+                                      uint32_t thread, uint32_t pc, bool is_write);
   // An access to no tensor or variable at all.
-  void report_wild(uint64_t address, ptx::StateSpace space, uint32_t thread, uint32_t pc, bool is_write);
+  void report_wild(uint64_t address, ptx::StateSpace space, uint32_t thread, uint32_t pc,
+                   bool is_write);
   std::optional<Location> locate(uint64_t address, ptx::StateSpace space) const;
   int64_t size_of(const Location& at) const;
-  bool check(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc);
+  bool check(const Address& at, int width, int alignment, bool is_write, uint32_t thread,
+             uint32_t pc);
   ByteMemory& local(uint32_t thread, uint32_t variable);
   Word widened(const Word& word, int from, int to, bool is_signed);
   Word load_at(const Address& at, int width, uint32_t thread, uint32_t pc, const isa::Decoded& d);
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
-  void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind, const Word& value, uint32_t warp, int lane,
-                 const isa::Decoded& d, uint32_t pc);
-  // Bounds and alignment of an access; CTAs that differ leave. False if the representative's is a defect (reported).
-  bool check_global(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc);
-  bool check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write, uint32_t thread,
-                      uint32_t pc);
+  void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
+                 const Word& value, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc);
+  // Bounds and alignment of an access; CTAs that differ leave. False if the representative's is a
+  // defect (reported).
+  bool check_global(const Address& at, int width, int alignment, bool is_write, uint32_t thread,
+                    uint32_t pc);
+  bool check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write,
+                      uint32_t thread, uint32_t pc);
   Word load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent);
-  // The content of a cell; `by` names the load, and is absent where the engine itself looks (a guarded store's old content).
+  // The content of a cell; `by` names the load, and is absent where the engine itself looks (a
+  // guarded store's old content).
   Word load_cell(TensorId tensor, int64_t cell, MotionId motion, std::optional<tensor::Origin> by);
   Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
   // Reports a write to what an asynchronous copy is still to write.
-  void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread, uint32_t pc);
+  void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
+                       uint32_t pc);
+  // Reports a write to what an asynchronous copy is still to read; the copy is worth nothing then.
+  void overwrites_source(TensorId tensor, int64_t cell, uint32_t thread, uint32_t pc);
   void report_at(const Term& under, DefectKind kind, std::string message, coequal::Access at);
   void store_global(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   Word load_shared(const Address& at, int width, uint32_t thread, uint32_t pc);
   void store_shared(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   Word load_param(const Location& at, int width, uint32_t pc);
   MotionId cell_motion(MotionId bytes, int element_size);
-  // CTAs for which the moving cell meets another of the cells than the representative's does leave: what coincides, and so
-  // what an access sees and what it conflicts with, is the same for all that stay.
+  // CTAs for which the moving cell meets another of the cells than the representative's does leave:
+  // what coincides, and so what an access sees and what it conflicts with, is the same for all that
+  // stay.
   void separate(const std::vector<Touched>& cells, int64_t cell, MotionId motion);
   static void touch(std::vector<Touched>& cells, int64_t cell, MotionId motion);
   // A value with the updates that atomics of this CTA made to the cell so far.
@@ -282,7 +312,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void report_races(Place place, uint32_t object, int64_t offset, int width,
                     const AccessHistory::Finding& found, const AccessEvent& now);
   // Checks an access against the history of its place and reports what conflicts.
-  void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now);
+  void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
+             const AccessEvent& now);
   AccessEvent event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op = 0) const;
   AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value) const;
 
@@ -293,7 +324,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::array<const isa::Decoded*, kWarpSize> text{};
     std::array<uint32_t, kWarpSize> members{};
     const isa::Decoded& at(int lane) const { return *text[static_cast<size_t>(lane)]; }
-    // The lanes that the lane exchanges values with, itself among them: present, named by it, with the same mask.
+    // The lanes that the lane exchanges values with, itself among them: present, named by it, with
+    // the same mask.
     uint32_t partners(int lane) const {
       uint32_t found = 0;
       for (int other = 0; other < kWarpSize; ++other)
@@ -305,12 +337,15 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   };
   static bool is_collective(isa::Op op);
   static const ptx::Operand& member_operand(const isa::Decoded& d);
-  uint32_t pc_of(const isa::Decoded& d) const { return static_cast<uint32_t>(&d - kernel_.decoded.body.data()); }
+  uint32_t pc_of(const isa::Decoded& d) const {
+    return static_cast<uint32_t>(&d - kernel_.decoded.body.data());
+  }
   // Lanes come to a collective; they wait while living lanes that they name are still to come.
   Step reach_collective(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   // Reads the member masks; the named living lanes that are not in the meeting come back.
   uint32_t name_members(const Warp& warp, Meeting& meeting);
-  // When nothing else can run: lets collectives meet across positions, or go on without lanes that do not come.
+  // When nothing else can run: lets collectives meet across positions, or go on without lanes that
+  // do not come.
   bool release_warp_waits();
   Step meet(Warp& warp, const Meeting& meeting);
   Step execute_shuffle(Warp& warp, const Meeting& meeting);
@@ -328,11 +363,13 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step execute_matrix_move(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   Step execute_wmma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   // Element `index` of those that a register holds, and a register that holds some.
-  Term element(const Warp& warp, int lane, const ptx::Operand& reg, ptx::ScalarType type, int index);
+  Term element(const Warp& warp, int lane, const ptx::Operand& reg, ptx::ScalarType type,
+               int index);
   Word packed(const std::vector<Term>& elements, ptx::ScalarType type);
   // Row-major matrices of m x k, k x n and m x n: a * b + c.
-  std::vector<Term> multiply(const isa::Decoded& d, int m, int n, int k, const std::vector<Term>& a, const std::vector<Term>& b,
-                             std::vector<Term> c, bool integers, bool signed_a, bool signed_b);
+  std::vector<Term> multiply(const isa::Decoded& d, int m, int n, int k, const std::vector<Term>& a,
+                             const std::vector<Term>& b, std::vector<Term> c, bool integers,
+                             bool signed_a, bool signed_b);
 
   // Reports
   SourceSpan span(uint32_t pc) const;
@@ -353,8 +390,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::vector<Warp> warps_;
   std::vector<ThreadState> thread_states_;
   HappensBefore order_;
-  bool lockstep_;   // assumed of the lanes of a warp
-  std::map<uint32_t, Barrier> barriers_;          // by id
+  bool lockstep_;                         // assumed of the lanes of a warp
+  std::map<uint32_t, Barrier> barriers_;  // by id
   std::vector<SharedVariable> shared_;
   std::vector<const ptx::Variable*> local_variables_;
   std::vector<const ptx::Variable*> const_variables_;
@@ -363,21 +400,25 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<std::string, term::GroupId> poison_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
   std::map<std::pair<DefectKind, std::pair<uint32_t, uint32_t>>, size_t> defect_index_;
-  std::string unwritten_name_, unwritten_where_;  // what the memory at hand is called in messages, and in an access
-  std::optional<tensor::Origin> unwritten_by_;    // the load at hand; none where the engine itself looks
-  uint32_t pc_ = 0, thread_ = 0;                  // of the instruction at hand, and whose operands were read last
-  uint32_t ticks_ = 0;                             // instructions since the start: the budget is asked now and then
-  const Fork* fork_ = nullptr;                    // of the fragment that runs
-  uint32_t predicated_ = 0;                       // lanes whose instruction carries a guard on data of its own
+  std::string unwritten_name_,
+      unwritten_where_;  // what the memory at hand is called in messages, and in an access
+  std::optional<tensor::Origin>
+      unwritten_by_;              // the load at hand; none where the engine itself looks
+  uint32_t pc_ = 0, thread_ = 0;  // of the instruction at hand, and whose operands were read last
+  uint32_t ticks_ = 0;            // instructions since the start: the budget is asked now and then
+  const Fork* fork_ = nullptr;    // of the fragment that runs
+  uint32_t predicated_ = 0;       // lanes whose instruction carries a guard on data of its own
   std::array<Term, kWarpSize> predicate_;
-  Term when_;                                     // of the address at hand, if it depends on data
-  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> written_registers_;  // by position of the branch
-  // Scratch of execute_pure: special registers and negated predicates as operands, and one lane's operands and results.
+  Term when_;  // of the address at hand, if it depends on data
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>>
+      written_registers_;  // by position of the branch
+  // Scratch of execute_pure: special registers and negated predicates as operands, and one lane's
+  // operands and results.
   std::array<Bank, 8> scratch_;
   std::array<Word, 8> words_;
   std::array<Term, 8> terms_;
   std::array<Term, 4> made_;
-  uint32_t copies_ = 0;                           // asynchronous copies so far
+  uint32_t copies_ = 0;  // asynchronous copies so far
   CtaOutcome out_;
 };
 

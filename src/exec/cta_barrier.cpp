@@ -1,9 +1,10 @@
 // Barriers of the CTA and named barriers of part of it. (PTX ISA, "bar, barrier".)
 //
-// A warp arrives when all its living lanes have reached the barrier, and counts as 32 threads. A barrier without a count
-// opens when every warp that still lives waits there; one with a count when so many have arrived. Which warps
-// meet in one round must not depend on the schedule: an arrival is accepted for a round only if the round before is known
-// to be over, from the order of memory alone.
+// A warp arrives when all its living lanes have reached the barrier, and counts as 32 threads. A
+// barrier without a count opens when every warp that still lives waits there; one with a count when
+// so many have arrived. Which warps meet in one round must not depend on the schedule: an arrival
+// is accepted for a round only if the round before is known to be over, from the order of memory
+// alone.
 #include <algorithm>
 #include <bit>
 
@@ -21,7 +22,8 @@ constexpr isa::OperandType kBits32{isa::OperandType::Class::Bits, 32, false, {}}
 
 }  // namespace
 
-CtaExecutor::Step CtaExecutor::reach_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d) {
+CtaExecutor::Step CtaExecutor::reach_barrier(Warp& warp, Fragment& fragment, uint32_t mask,
+                                             const isa::Decoded& d) {
   const uint32_t pc = fragment.pc;
   if (d.op == Op::BarRed)
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -29,7 +31,8 @@ CtaExecutor::Step CtaExecutor::reach_barrier(Warp& warp, Fragment& fragment, uin
       const ptx::Operand& p = d.text->operands.back();
       Word value = operand(warp, lane, p, 1);
       if (p.negated) value = word_of(store_.make(Kind::Not, {term_of(value, kPred)}), kPred);
-      thread_states_[warp.index * kWarpSize + static_cast<uint32_t>(lane)].barrier_predicate = value;
+      thread_states_[warp.index * kWarpSize + static_cast<uint32_t>(lane)].barrier_predicate =
+          value;
     }
   fragment.wait = Wait::Barrier;
   fragment.arrived = false;
@@ -41,7 +44,8 @@ CtaExecutor::Step CtaExecutor::reach_barrier(Warp& warp, Fragment& fragment, uin
   return Step::Parked;
 }
 
-std::optional<std::pair<uint32_t, uint32_t>> CtaExecutor::barrier_operands(const Warp& warp, const Fragment& fragment) {
+std::optional<std::pair<uint32_t, uint32_t>> CtaExecutor::barrier_operands(
+    const Warp& warp, const Fragment& fragment) {
   // bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p
   const isa::Decoded& d = kernel_.decoded.body[fragment.pc];
   const size_t first = d.op == Op::BarRed ? 1 : 0;
@@ -58,8 +62,10 @@ std::optional<std::pair<uint32_t, uint32_t>> CtaExecutor::barrier_operands(const
       values[i] = static_cast<uint32_t>(concretize(w, 32));
     }
     if (values[0] > 15 || (given > 1 && (values[1] == 0 || values[1] % kWarpSize != 0))) {
-      abort(fragment.pc, fmt::format("barrier {} of {} threads: ids are at most 15, counts multiples of the warp size",
-                                     values[0], values[1]));
+      abort(fragment.pc,
+            fmt::format(
+                "barrier {} of {} threads: ids are at most 15, counts multiples of the warp size",
+                values[0], values[1]));
       return std::nullopt;
     }
     if (found && *found != std::pair(values[0], values[1])) {
@@ -87,12 +93,17 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
   for (size_t i = 1; i < here.size(); ++i) {
     const auto other = barrier_operands(warp, *here[i]);
     if (!other) return Arrival::Failed;
-    const isa::Decoded &a = kernel_.decoded.body[here[i - 1]->pc], &b = kernel_.decoded.body[here[i]->pc];
+    const isa::Decoded &a = kernel_.decoded.body[here[i - 1]->pc],
+                       &b = kernel_.decoded.body[here[i]->pc];
     if (a.aligned || b.aligned) {
       const uint32_t base = warp.index * kWarpSize;
-      report(DefectKind::BarrierDivergence, "lanes of one warp wait at different barrier instructions",
-             {access(coequal::Access::Kind::Barrier, base + static_cast<uint32_t>(std::countr_zero(here[i - 1]->mask)), here[i - 1]->pc),
-              access(coequal::Access::Kind::Barrier, base + static_cast<uint32_t>(std::countr_zero(here[i]->mask)), here[i]->pc)});
+      report(DefectKind::BarrierDivergence,
+             "lanes of one warp wait at different barrier instructions",
+             {access(coequal::Access::Kind::Barrier,
+                     base + static_cast<uint32_t>(std::countr_zero(here[i - 1]->mask)),
+                     here[i - 1]->pc),
+              access(coequal::Access::Kind::Barrier,
+                     base + static_cast<uint32_t>(std::countr_zero(here[i]->mask)), here[i]->pc)});
       return Arrival::Failed;
     }
     if (*other != *named) return Arrival::Missing;
@@ -110,18 +121,23 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
     return Arrival::Failed;
   }
   std::vector<uint32_t> threads;
-  for (uint32_t m = lanes; m; m &= m - 1) threads.push_back(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)));
+  for (uint32_t m = lanes; m; m &= m - 1)
+    threads.push_back(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)));
   if (count > 0) {
-    const bool again = std::find(barrier.seen_warps.begin(), barrier.seen_warps.end(), warp.index) != barrier.seen_warps.end();
-    const bool over = !barrier.used || barrier.last_epoch < order_.epoch() ||
-                      std::any_of(barrier.departed.begin(), barrier.departed.end(), [&](const auto& d) {
-                        return std::any_of(threads.begin(), threads.end(), [&](uint32_t t) { return order_.sees(t, d.first, d.second); });
-                      });
+    const bool again = std::find(barrier.seen_warps.begin(), barrier.seen_warps.end(),
+                                 warp.index) != barrier.seen_warps.end();
+    const bool over =
+        !barrier.used || barrier.last_epoch < order_.epoch() ||
+        std::any_of(barrier.departed.begin(), barrier.departed.end(), [&](const auto& d) {
+          return std::any_of(threads.begin(), threads.end(),
+                             [&](uint32_t t) { return order_.sees(t, d.first, d.second); });
+        });
     if (again || !over) {
-      abort(pc, fmt::format("which warps meet at barrier {} depends on how they are scheduled", id));
+      abort(pc,
+            fmt::format("which warps meet at barrier {} depends on how they are scheduled", id));
       return Arrival::Failed;
     }
-    order_.arrive(threads, barrier.clock);
+    if (order_.crosses_warps()) order_.arrive(threads, barrier.clock);
   }
   barrier.expected = count;
   barrier.counts = count > 0;
@@ -141,7 +157,8 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
 }
 
 bool CtaExecutor::open_barriers() {
-  const auto living = static_cast<uint32_t>(std::count_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.living != 0; }));
+  const auto living = static_cast<uint32_t>(
+      std::count_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.living != 0; }));
   bool any = false;
   for (auto& [id, barrier] : barriers_) {
     if (barrier.warps == 0) continue;
@@ -173,10 +190,13 @@ void CtaExecutor::report_deadlock() {
     for (Fragment& fragment : warp.fragments) {
       waiting += static_cast<uint32_t>(std::popcount(fragment.mask));
       if (!seen.insert(fragment.pc).second || accesses.size() > 3) continue;
-      accesses.push_back(access(coequal::Access::Kind::Barrier,
-                                warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(fragment.mask)), fragment.pc));
+      accesses.push_back(
+          access(coequal::Access::Kind::Barrier,
+                 warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(fragment.mask)),
+                 fragment.pc));
     }
-  report(DefectKind::BarrierDivergence, fmt::format("a barrier can never be satisfied: {} threads wait", waiting),
+  report(DefectKind::BarrierDivergence,
+         fmt::format("a barrier can never be satisfied: {} threads wait", waiting),
          std::move(accesses));
 }
 
@@ -186,7 +206,8 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
   for (Warp& warp : warps_) {
     living += static_cast<uint32_t>(std::popcount(warp.living));
     for (Fragment& f : warp.fragments)
-      if (f.arrived && std::find(barrier.waiting.begin(), barrier.waiting.end(), std::pair(warp.index, f.pc)) != barrier.waiting.end()) {
+      if (f.arrived && std::find(barrier.waiting.begin(), barrier.waiting.end(),
+                                 std::pair(warp.index, f.pc)) != barrier.waiting.end()) {
         waiting.emplace_back(&warp, &f);
         waiting_threads += static_cast<uint32_t>(std::popcount(f.mask));
       }
@@ -196,7 +217,9 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
   for (auto [warp, fragment] : waiting) {
     if (kernel_.decoded.body[fragment->pc].op != Op::BarRed) continue;
     for (uint32_t m = fragment->mask; m; m &= m - 1) {
-      const Word& word = thread_states_[warp->index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m))].barrier_predicate;
+      const Word& word =
+          thread_states_[warp->index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m))]
+              .barrier_predicate;
       const Term p = term_of(word, kPred);
       count = store_.make(Kind::BvAdd, {count, store_.make(Kind::BvOfBool, {p}, 0, 32)});
       all = all ? store_.make(Kind::And, {*all, p}) : p;
@@ -212,16 +235,24 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
       threads.push_back(warp->index * kWarpSize + static_cast<uint32_t>(lane));
       if (d.op != Op::BarRed) continue;
       switch (static_cast<isa::BarRedOp>(d.mode)) {
-        case isa::BarRedOp::Popc: write(*warp, lane, d.text->operands[0], word_of(count, kBits32)); break;
-        case isa::BarRedOp::And: write(*warp, lane, d.text->operands[0], word_of(*all, kPred)); break;
-        case isa::BarRedOp::Or: write(*warp, lane, d.text->operands[0], word_of(*any, kPred)); break;
+        case isa::BarRedOp::Popc:
+          write(*warp, lane, d.text->operands[0], word_of(count, kBits32));
+          break;
+        case isa::BarRedOp::And:
+          write(*warp, lane, d.text->operands[0], word_of(*all, kPred));
+          break;
+        case isa::BarRedOp::Or:
+          write(*warp, lane, d.text->operands[0], word_of(*any, kPred));
+          break;
       }
     }
   }
-  if (barrier.counts) order_.depart(threads, barrier.clock);
-  // Without a count, or with all threads there are, everything before is ordered before everything after.
+  if (barrier.counts && order_.crosses_warps()) order_.depart(threads, barrier.clock);
+  // Without a count, or with all threads there are, everything before is ordered before everything
+  // after.
   const bool everyone = waiting_threads == living && (!barrier.counts || living == threads_);
-  if (everyone && living < threads_) out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
+  if (everyone && living < threads_)
+    out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
   barrier.used = true;
   barrier.last_epoch = order_.epoch();
   for (const uint32_t t : threads) barrier.departed.emplace_back(t, order_.clock(t));

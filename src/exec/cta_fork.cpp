@@ -1,7 +1,8 @@
 // Branches on data: both arms run under complementary guards and meet at the post-dominator.
 //
-// Sound because an arm's effects reach memory only as "guard ? new : old", and a register after the join is
-// "condition ? first arm : second arm": for every input one of the two runs is the thread's own.
+// Sound because an arm's effects reach memory only as "guard ? new : old", and a register after the
+// join is "condition ? first arm : second arm": for every input one of the two runs is the thread's
+// own.
 #include <bit>
 
 #include "exec/cta.h"
@@ -42,16 +43,20 @@ void CtaExecutor::report_under(const Term& guard, Defect defect, bool race) {
     return;
   }
   // The defect happens exactly where the guard holds: there a poisoned arm is chosen.
-  const Term leaf = poison_term("guarded", term::bv(32), 0, {PoisonSource::Kind::Tainted, "", {}, {}});
+  const Term leaf =
+      poison_term("guarded", term::bv(32), 0, {PoisonSource::Kind::Tainted, "", {}, {}});
   const Term value = store_.make(Kind::Select, {guard, leaf, store_.bits(0, 32)});
   if (store_.as_bits(value)) return;
-  // Of alike findings a few different guards are enough to ask about, and all of them have to be refuted.
+  // Of alike findings a few different guards are enough to ask about, and all of them have to be
+  // refuted.
   constexpr size_t kMost = 4096;
   defect.program = state_.name;
   if (out_.suspicions.size() < kMost)
     out_.suspicions.push_back({std::move(defect), value, race});
   else
-    out_.refusals.push_back({"", span(0), "more conflicts under conditions on data than are followed"}), out_.aborted = true;
+    out_.refusals.push_back(
+        {"", span(0), "more conflicts under conditions on data than are followed"}),
+        out_.aborted = true;
 }
 
 bool CtaExecutor::branch_on_poison(const Term& condition, int lane, uint32_t thread, uint32_t pc) {
@@ -105,7 +110,8 @@ const std::vector<uint32_t>& CtaExecutor::registers_written(uint32_t branch_pc) 
   return it->second;
 }
 
-CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t symbolic, uint32_t taken, uint32_t target) {
+CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t symbolic,
+                                    uint32_t taken, uint32_t target) {
   const uint32_t pc = fragment.pc;
   const ptx::Operand& predicate = *kernel_.function->body[pc].guard;
   std::array<Term, kWarpSize> condition;
@@ -115,7 +121,8 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
     Term c = term_of(operand(warp, lane, predicate, 1), kPred);
     if (predicate.negated) c = store_.make(Kind::Not, {c});
     condition[static_cast<size_t>(lane)] = c;
-    if (branch_on_poison(c, lane, thread, pc) && (out_.aborted || store_.kind(store_.child(c, 0)) == Kind::Poison)) {
+    if (branch_on_poison(c, lane, thread, pc) &&
+        (out_.aborted || store_.kind(store_.child(c, 0)) == Kind::Poison)) {
       out_.aborted = true;
       return Step::Aborted;
     }
@@ -131,7 +138,8 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
     }
   }
   const int depth = fragment.fork ? fragment.fork->depth + 1 : 1;
-  if (symbolic && depth > kMostForks) return abort(pc, "a loop whose number of turns depends on data");
+  if (symbolic && depth > kMostForks)
+    return abort(pc, "a loop whose number of turns depends on data");
 
   const uint32_t known = fragment.mask & ~symbolic;
   const uint32_t jump = known & taken, stay = known & ~taken;
@@ -151,7 +159,8 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
       const auto lane = static_cast<size_t>(std::countr_zero(m));
       f->guard[lane] = conjunction(outer ? outer->guard[lane] : Term{}, condition[lane]);
     }
-    for (const uint32_t reg : registers_written(pc)) f->saved.emplace_back(reg, warp.registers[reg]);
+    for (const uint32_t reg : registers_written(pc))
+      f->saved.emplace_back(reg, warp.registers[reg]);
     parts.push_back({.mask = symbolic, .pc = target, .fork = std::move(f)});
   }
   fragment = parts.front();
@@ -194,7 +203,8 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
     for (const auto& [reg, bank] : f->saved) {
       const Word first = bank.get(lane), second = warp.registers[reg].get(lane);
       if (!same_word(first, second))
-        warp.registers[reg].set(lane, join(reg, f->condition[static_cast<size_t>(lane)], first, second));
+        warp.registers[reg].set(lane,
+                                join(reg, f->condition[static_cast<size_t>(lane)], first, second));
     }
   }
   warp.fragments.push_back({.mask = f->mask, .pc = f->reconverge, .fork = f->parent});
@@ -210,14 +220,16 @@ Word CtaExecutor::join(uint32_t reg, const Term& condition, const Word& first, c
     type = kPred;
   } else if (first.tag == Tag::Real || second.tag == Tag::Real) {
     const term::FloatFormat format = first.tag == Tag::Real ? first.format : second.format;
-    const bool agree = first.tag != Tag::Real || second.tag != Tag::Real || first.format == second.format;
+    const bool agree =
+        first.tag != Tag::Real || second.tag != Tag::Real || first.format == second.format;
     type = agree && term::bits_of(format) == width
                ? OperandType{OperandType::Class::Float, static_cast<uint8_t>(width), false, format}
                : OperandType{OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
   } else {
     type = {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
   }
-  return word_of(store_.make(Kind::Select, {condition, term_of(first, type), term_of(second, type)}), type);
+  return word_of(
+      store_.make(Kind::Select, {condition, term_of(first, type), term_of(second, type)}), type);
 }
 
 }  // namespace coequal::exec

@@ -1,5 +1,5 @@
-// Matrix instructions of a warp: products as sums of products over the elements that its lanes hold, and moves of 8 x 8 matrices
-// between shared memory and lanes. (PTX ISA 9.7.14.)
+// Matrix instructions of a warp: products as sums of products over the elements that its lanes
+// hold, and moves of 8 x 8 matrices between shared memory and lanes. (PTX ISA 9.7.14.)
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -35,21 +35,30 @@ std::vector<ScalarType> types_of(const ptx::Instruction& text) {
   return types;
 }
 
-bool is_integer(ScalarType type) { return type == ScalarType::S8 || type == ScalarType::U8 || type == ScalarType::S32; }
+bool is_integer(ScalarType type) {
+  return type == ScalarType::S8 || type == ScalarType::U8 || type == ScalarType::S32;
+}
 
 OperandType element_of(ScalarType type) {
   using Class = OperandType::Class;
   switch (type) {
-    case ScalarType::F64: return {Class::Float, 64, false, term::FloatFormat::F64};
-    case ScalarType::F16: return {Class::Float, 16, false, term::FloatFormat::F16};
-    case ScalarType::BF16: return {Class::Float, 16, false, term::FloatFormat::BF16};
+    case ScalarType::F64:
+      return {Class::Float, 64, false, term::FloatFormat::F64};
+    case ScalarType::F16:
+      return {Class::Float, 16, false, term::FloatFormat::F16};
+    case ScalarType::BF16:
+      return {Class::Float, 16, false, term::FloatFormat::BF16};
     // In a register as the single-precision number that it is.
     case ScalarType::F32:
-    case ScalarType::TF32: return {Class::Float, 32, false, term::FloatFormat::F32};
+    case ScalarType::TF32:
+      return {Class::Float, 32, false, term::FloatFormat::F32};
     case ScalarType::S8:
-    case ScalarType::U8: return {Class::Bits, 8, type == ScalarType::S8, {}};
-    case ScalarType::S32: return {Class::Bits, 32, true, {}};
-    default: CHECK(false);
+    case ScalarType::U8:
+      return {Class::Bits, 8, type == ScalarType::S8, {}};
+    case ScalarType::S32:
+      return {Class::Bits, 32, true, {}};
+    default:
+      CHECK(false);
   }
 }
 
@@ -60,8 +69,9 @@ std::vector<const ptx::Operand*> registers_of(const ptx::Operand& op) {
   return out;
 }
 
-// Where element `i` of a lane's part lies. Parts are tiles of 8 rows (A, C, D) or 8 columns (B), in which a lane has row lane / 4
-// and `per` neighbours from column per * (lane % 4) on: as many as a register holds for A and B, 2 for C and D.
+// Where element `i` of a lane's part lies. Parts are tiles of 8 rows (A, C, D) or 8 columns (B), in
+// which a lane has row lane / 4 and `per` neighbours from column per * (lane % 4) on: as many as a
+// register holds for A and B, 2 for C and D.
 struct Position {
   int row, column;
 };
@@ -72,17 +82,21 @@ Position in_a(const Shape& s, int per, int lane, int i) {
 Position in_b(const Shape&, int per, int lane, int i) {
   return {per * (lane % 4) + i % per + 4 * per * (i / per), lane / 4};
 }
-Position in_c(const Shape&, int, int lane, int i) { return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2}; }
+Position in_c(const Shape&, int, int lane, int i) {
+  return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2};
+}
 
 }  // namespace
 
-bool CtaExecutor::whole_warp(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d, Step* step) {
+bool CtaExecutor::whole_warp(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d,
+                             Step* step) {
   if (mask == ~0u) {
     fragment.forced = false;
     return true;
   }
   if (warp.living != ~0u || (fragment.mask & ~mask)) {
-    *step = abort(fragment.pc, "'" + d.text->spelling() + "' in a warp of which not all lanes take part");
+    *step = abort(fragment.pc,
+                  "'" + d.text->spelling() + "' in a warp of which not all lanes take part");
     return false;
   }
   if (!fragment.forced) {
@@ -91,13 +105,18 @@ bool CtaExecutor::whole_warp(Warp& warp, Fragment& fragment, uint32_t mask, cons
     return false;
   }
   const int other = std::countr_zero(warp.living & ~mask);
-  report(DefectKind::InactiveLane, fmt::format("'{}' needs the whole warp; lane {} does not take part", d.text->spelling(), other),
-         {access(coequal::Access::Kind::Other, warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(mask)), fragment.pc)});
+  report(DefectKind::InactiveLane,
+         fmt::format("'{}' needs the whole warp; lane {} does not take part", d.text->spelling(),
+                     other),
+         {access(coequal::Access::Kind::Other,
+                 warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(mask)),
+                 fragment.pc)});
   *step = Step::Aborted;
   return false;
 }
 
-Term CtaExecutor::element(const Warp& warp, int lane, const ptx::Operand& reg, ScalarType type, int index) {
+Term CtaExecutor::element(const Warp& warp, int lane, const ptx::Operand& reg, ScalarType type,
+                          int index) {
   const OperandType t = element_of(type);
   const int bytes = t.width / 8;
   const int whole = std::max(4, bytes);
@@ -112,8 +131,10 @@ Word CtaExecutor::packed(const std::vector<Term>& elements, ScalarType type) {
   return word;
 }
 
-std::vector<Term> CtaExecutor::multiply(const isa::Decoded& d, int m, int n, int k, const std::vector<Term>& a,
-                                        const std::vector<Term>& b, std::vector<Term> c, bool integers, bool signed_a, bool signed_b) {
+std::vector<Term> CtaExecutor::multiply(const isa::Decoded& d, int m, int n, int k,
+                                        const std::vector<Term>& a, const std::vector<Term>& b,
+                                        std::vector<Term> c, bool integers, bool signed_a,
+                                        bool signed_b) {
   // Products of bytes fit 16 bits, their sums with a 32-bit word fit 64: clamped once, at the end.
   const int width = d.satfinite && integers ? 64 : 32;
   const auto widen = [&](const Term& t, bool is_signed) {
@@ -131,12 +152,14 @@ std::vector<Term> CtaExecutor::multiply(const isa::Decoded& d, int m, int n, int
     for (int column = 0; column < n; ++column) {
       Term& sum = c[static_cast<size_t>(row * n + column)];
       for (int i = 0; i < k; ++i) {
-        const Term product = store_.make(integers ? Kind::BvMul : Kind::Mul,
-                                         {x[static_cast<size_t>(row * k + i)], y[static_cast<size_t>(i * n + column)]});
+        const Term product = store_.make(
+            integers ? Kind::BvMul : Kind::Mul,
+            {x[static_cast<size_t>(row * k + i)], y[static_cast<size_t>(i * n + column)]});
         sum = store_.make(integers ? Kind::BvAdd : Kind::Add, {sum, product});
       }
       if (width != 64) continue;
-      const Term low = store_.bits(static_cast<uint64_t>(int64_t{INT32_MIN}), 64), high = store_.bits(INT32_MAX, 64);
+      const Term low = store_.bits(static_cast<uint64_t>(int64_t{INT32_MIN}), 64),
+                 high = store_.bits(INT32_MAX, 64);
       sum = store_.make(Kind::Select, {store_.make(Kind::BvSlt, {sum, low}), low, sum});
       sum = store_.make(Kind::Select, {store_.make(Kind::BvSlt, {high, sum}), high, sum});
       sum = store_.make(Kind::BvExtract, {sum}, 0, 32);
@@ -144,7 +167,8 @@ std::vector<Term> CtaExecutor::multiply(const isa::Decoded& d, int m, int n, int
   return c;
 }
 
-CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d) {
+CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint32_t mask,
+                                           const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
   const uint32_t pc = fragment.pc;
@@ -153,9 +177,12 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
   CHECK(types.size() == 4);
   const std::vector<ptx::Operand>& ops = d.text->operands;
   using Layout = Position (*)(const Shape&, int, int, int);
-  const auto per_register = [](ScalarType type) { return std::max(1, 32 / element_of(type).width); };
+  const auto per_register = [](ScalarType type) {
+    return std::max(1, 32 / element_of(type).width);
+  };
   bool fits = true;
-  const auto gather = [&](const ptx::Operand& op, ScalarType type, int rows, int columns, Layout place) {
+  const auto gather = [&](const ptx::Operand& op, ScalarType type, int rows, int columns,
+                          Layout place) {
     const std::vector<const ptx::Operand*> regs = registers_of(op);
     const int held = per_register(type), count = rows * columns / kWarpSize;
     std::vector<Term> out(static_cast<size_t>(rows * columns));
@@ -171,13 +198,15 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
       }
     return out;
   };
-  const std::vector<Term> a = gather(ops[1], types[1], s.m, s.k, in_a), b = gather(ops[2], types[2], s.k, s.n, in_b);
+  const std::vector<Term> a = gather(ops[1], types[1], s.m, s.k, in_a),
+                          b = gather(ops[2], types[2], s.k, s.n, in_b);
   std::vector<Term> c = gather(ops[3], types[3], s.m, s.n, in_c);
   const std::vector<const ptx::Operand*> targets = registers_of(ops[0]);
   const int held = per_register(types[0]);
   if (!fits || static_cast<int>(targets.size()) * held != s.m * s.n / kWarpSize)
     return abort(pc, "'" + d.text->spelling() + "' with fragments of another size");
-  c = multiply(d, s.m, s.n, s.k, a, b, std::move(c), is_integer(types[0]), types[1] == ScalarType::S8, types[2] == ScalarType::S8);
+  c = multiply(d, s.m, s.n, s.k, a, b, std::move(c), is_integer(types[0]),
+               types[1] == ScalarType::S8, types[2] == ScalarType::S8);
   for (int lane = 0; lane < kWarpSize; ++lane)
     for (size_t r = 0; r < targets.size(); ++r) {
       std::vector<Term> elements;
@@ -190,16 +219,19 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
   return out_.aborted ? Step::Aborted : Step::Next;
 }
 
-CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d) {
+CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragment, uint32_t mask,
+                                                   const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
   const uint32_t pc = fragment.pc, base = warp.index * kWarpSize;
   const bool transposed = d.text->has("trans");
   const std::vector<ptx::Operand>& ops = d.text->operands;
-  // A lane's register holds elements 2 * (lane % 4) and the next of row lane / 4; transposed, of column lane / 4.
+  // A lane's register holds elements 2 * (lane % 4) and the next of row lane / 4; transposed, of
+  // column lane / 4.
   if (d.op == Op::MovMatrix) {
     std::array<Word, kWarpSize> in, out;
-    for (int lane = 0; lane < kWarpSize; ++lane) in[static_cast<size_t>(lane)] = operand(warp, lane, ops[1], 32);
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      in[static_cast<size_t>(lane)] = operand(warp, lane, ops[1], 32);
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const auto from = [&](int row) {
         const int column = lane / 4;
@@ -207,11 +239,13 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
       };
       out[static_cast<size_t>(lane)] = concat(from(2 * (lane % 4)), 2, from(2 * (lane % 4) + 1), 2);
     }
-    for (int lane = 0; lane < kWarpSize; ++lane) write(warp, lane, ops[0], out[static_cast<size_t>(lane)]);
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      write(warp, lane, ops[0], out[static_cast<size_t>(lane)]);
     return out_.aborted ? Step::Aborted : Step::Next;
   }
   const bool loads = d.op == Op::LdMatrix;
-  const StateSpace space = d.space == StateSpace::Generic ? StateSpace::Generic : StateSpace::Shared;
+  const StateSpace space =
+      d.space == StateSpace::Generic ? StateSpace::Generic : StateSpace::Shared;
   const std::vector<const ptx::Operand*> regs = registers_of(ops[loads ? 0 : 1]);
   const size_t matrices = regs.size();
   // Lanes 8 i to 8 i + 7 give the addresses of matrix i's rows.
@@ -220,13 +254,17 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
   for (size_t j = 0; j < matrices; ++j)
     for (size_t r = 0; r < 8; ++r) {
       const int lane = static_cast<int>(8 * j + r);
-      const std::vector<Address> places = addresses(warp, lane, ops[loads ? 1 : 0], space, pc, !loads);
+      const std::vector<Address> places =
+          addresses(warp, lane, ops[loads ? 1 : 0], space, pc, !loads);
       if (out_.aborted) return Step::Aborted;
-      if (places.size() > 1) return abort(pc, "an address of '" + d.text->spelling() + "' depends on data");
-      good[j][r] = !places.empty() && check(places[0], 16, 16, !loads, base + static_cast<uint32_t>(lane), pc);
+      if (places.size() > 1)
+        return abort(pc, "an address of '" + d.text->spelling() + "' depends on data");
+      good[j][r] = !places.empty() &&
+                   check(places[0], 16, 16, !loads, base + static_cast<uint32_t>(lane), pc);
       if (!good[j][r]) continue;
       rows[j][r] = places[0];
-      if (places[0].location.place != Place::Shared) return abort(pc, "'" + d.text->spelling() + "' outside shared memory");
+      if (places[0].location.place != Place::Shared)
+        return abort(pc, "'" + d.text->spelling() + "' outside shared memory");
     }
   const auto part = [](const Address& row, int byte) {
     Address at = row;
@@ -261,7 +299,9 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
         const auto row = static_cast<size_t>(lane / 4), at = static_cast<size_t>(lane % 4);
         Word word = words[row][at];
         if (transposed) {
-          const auto half = [&](size_t r) { return extract(words[r][row / 2], 4, 2 * static_cast<int>(row % 2), 2); };
+          const auto half = [&](size_t r) {
+            return extract(words[r][row / 2], 4, 2 * static_cast<int>(row % 2), 2);
+          };
           word = concat(half(2 * at), 2, half(2 * at + 1), 2);
         }
         write(warp, lane, *regs[j], word);
@@ -273,20 +313,24 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
       const Word word = operand(warp, lane, *regs[j], 32);
       const uint32_t thread = base + static_cast<uint32_t>(lane);
       if (!transposed) {
-        if (good[j][row]) store_shared(part(rows[j][row], static_cast<int>(4 * at)), 4, word, thread, pc);
+        if (good[j][row])
+          store_shared(part(rows[j][row], static_cast<int>(4 * at)), 4, word, thread, pc);
         continue;
       }
       for (size_t e = 0; e < 2; ++e)
         if (good[j][2 * at + e])
-          store_shared(part(rows[j][2 * at + e], static_cast<int>(2 * row)), 2, extract(word, 4, static_cast<int>(2 * e), 2), thread, pc);
+          store_shared(part(rows[j][2 * at + e], static_cast<int>(2 * row)), 2,
+                       extract(word, 4, static_cast<int>(2 * e), 2), thread, pc);
     }
   }
   return out_.aborted ? Step::Aborted : Step::Next;
 }
 
-// The manual leaves open which lane holds which element of a wmma fragment. Here the elements, row by row, fill the lanes one
-// after the other, and again from the first one if there is room for more.
-CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d) {
+// The manual leaves open which lane holds which element of a wmma fragment. Here the elements, row
+// by row, fill the lanes one after the other, and again from the first one if there is room for
+// more.
+CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint32_t mask,
+                                            const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
   const uint32_t pc = fragment.pc, base = warp.index * kWarpSize;
@@ -294,12 +338,15 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
   const Shape s = shape_of(*d.text);
   const std::vector<ScalarType> types = types_of(*d.text);
   const std::vector<ptx::Operand>& ops = d.text->operands;
-  const auto per_register = [](ScalarType type) { return static_cast<size_t>(std::max(1, 32 / element_of(type).width)); };
+  const auto per_register = [](ScalarType type) {
+    return static_cast<size_t>(std::max(1, 32 / element_of(type).width));
+  };
 
   if (d.op == Op::WmmaMma) {
     // f16: types of D and C; others: of D, A, B, C.
     const bool all = types.size() == 4;
-    const ScalarType type_a = all ? types[1] : ScalarType::F16, type_b = all ? types[2] : ScalarType::F16;
+    const ScalarType type_a = all ? types[1] : ScalarType::F16,
+                     type_b = all ? types[2] : ScalarType::F16;
     bool fits = true;
     const auto gather = [&](const ptx::Operand& op, ScalarType type, int count) {
       const std::vector<const ptx::Operand*> regs = registers_of(op);
@@ -308,21 +355,25 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
       fits &= lane_holds * kWarpSize >= static_cast<size_t>(count);
       for (size_t e = 0; fits && e < static_cast<size_t>(count); ++e) {
         const size_t slot = e % lane_holds;
-        out.push_back(element(warp, static_cast<int>(e / lane_holds), *regs[slot / held], type, static_cast<int>(slot % held)));
+        out.push_back(element(warp, static_cast<int>(e / lane_holds), *regs[slot / held], type,
+                              static_cast<int>(slot % held)));
       }
       return out;
     };
-    const std::vector<Term> a = gather(ops[1], type_a, s.m * s.k), b = gather(ops[2], type_b, s.k * s.n);
+    const std::vector<Term> a = gather(ops[1], type_a, s.m * s.k),
+                            b = gather(ops[2], type_b, s.k * s.n);
     std::vector<Term> c = gather(ops[3], types.back(), s.m * s.n);
     const std::vector<const ptx::Operand*> targets = registers_of(ops[0]);
     const size_t held = per_register(types[0]);
     if (!fits || targets.size() * held * kWarpSize != static_cast<size_t>(s.m * s.n))
       return abort(pc, "'" + d.text->spelling() + "' with fragments of another size");
-    c = multiply(d, s.m, s.n, s.k, a, b, std::move(c), is_integer(types[0]), type_a == ScalarType::S8, type_b == ScalarType::S8);
+    c = multiply(d, s.m, s.n, s.k, a, b, std::move(c), is_integer(types[0]),
+                 type_a == ScalarType::S8, type_b == ScalarType::S8);
     for (size_t lane = 0; lane < kWarpSize; ++lane)
       for (size_t r = 0; r < targets.size(); ++r) {
         const auto first = c.begin() + static_cast<ptrdiff_t>((lane * targets.size() + r) * held);
-        write(warp, static_cast<int>(lane), *targets[r], packed({first, first + static_cast<ptrdiff_t>(held)}, types[0]));
+        write(warp, static_cast<int>(lane), *targets[r],
+              packed({first, first + static_cast<ptrdiff_t>(held)}, types[0]));
       }
     return out_.aborted ? Step::Aborted : Step::Next;
   }
@@ -335,33 +386,38 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
   const ScalarType type = types.back();
   const int width = element_of(type).width / 8;
   const std::vector<const ptx::Operand*> regs = registers_of(ops[loads ? 0 : 1]);
-  const size_t held = per_register(type), lane_holds = regs.size() * held, count = static_cast<size_t>(rows * columns);
+  const size_t held = per_register(type), lane_holds = regs.size() * held,
+               count = static_cast<size_t>(rows * columns);
   const int64_t elements = static_cast<int64_t>(lane_holds) * kWarpSize;
   if (elements < static_cast<int64_t>(count) || elements % static_cast<int64_t>(count) != 0)
     return abort(pc, "'" + d.text->spelling() + "' with a fragment of another size");
   int64_t stride = by_rows ? columns : rows;
   if (ops.size() > 2) {
     const Word w = operand(warp, 0, ops[2], 32);
-    if (w.tag != Tag::Concrete) return abort(pc, "the stride of '" + d.text->spelling() + "' depends on data");
+    if (w.tag != Tag::Concrete)
+      return abort(pc, "the stride of '" + d.text->spelling() + "' depends on data");
     stride = static_cast<int64_t>(concretize(w, 32));
   }
   const ptx::Operand& address = ops[loads ? 1 : 0];
   for (int lane = 1; lane < kWarpSize; ++lane) {
     if (ops.size() > 2 && !same_word(operand(warp, 0, ops[2], 32), operand(warp, lane, ops[2], 32)))
       return abort(pc, "the lanes of '" + d.text->spelling() + "' give different strides");
-    if (address.base_is_register && !same_word(warp.registers[address.reg].get(0), warp.registers[address.reg].get(lane)))
+    if (address.base_is_register &&
+        !same_word(warp.registers[address.reg].get(0), warp.registers[address.reg].get(lane)))
       return abort(pc, "the lanes of '" + d.text->spelling() + "' give different addresses");
   }
   const std::vector<Address> places = addresses(warp, 0, address, d.space, pc, !loads);
   if (out_.aborted) return Step::Aborted;
-  if (places.size() > 1) return abort(pc, "the address of '" + d.text->spelling() + "' depends on data");
+  if (places.size() > 1)
+    return abort(pc, "the address of '" + d.text->spelling() + "' depends on data");
   for (size_t lane = 0; lane < kWarpSize; ++lane) {
     const uint32_t thread = base + static_cast<uint32_t>(lane);
     for (size_t r = 0; r < regs.size(); ++r) {
       Word word;
       for (size_t i = 0; i < held; ++i) {
         const size_t e = (lane * lane_holds + r * held + i) % count;
-        const auto row = static_cast<int64_t>(e) / columns, column = static_cast<int64_t>(e) % columns;
+        const auto row = static_cast<int64_t>(e) / columns,
+                   column = static_cast<int64_t>(e) % columns;
         Address at = places.empty() ? Address{} : places[0];
         at.location.offset += width * (by_rows ? row * stride + column : column * stride + row);
         const bool ok = !places.empty() && check(at, width, width, !loads, thread, pc);
@@ -370,7 +426,9 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
           word = i == 0 ? w : concat(word, static_cast<int>(i) * width, w, width);
         } else if (ok) {
           const int whole = std::max(4, width);
-          store_at(at, width, extract(operand(warp, static_cast<int>(lane), *regs[r], 8 * whole), whole, static_cast<int>(i) * width, width),
+          store_at(at, width,
+                   extract(operand(warp, static_cast<int>(lane), *regs[r], 8 * whole), whole,
+                           static_cast<int>(i) * width, width),
                    thread, pc);
         }
         if (out_.aborted) return Step::Aborted;

@@ -1,4 +1,5 @@
-// Loads, stores, atomics and asynchronous copies of one CTA, with their bounds, conflicts and completion.
+// Loads, stores, atomics and asynchronous copies of one CTA, with their bounds, conflicts and
+// completion.
 #include <algorithm>
 #include <bit>
 
@@ -19,7 +20,8 @@ OperandType bits_type(int width) {
 
 OperandType element_type(DType dtype) {
   if (is_float(dtype))
-    return {OperandType::Class::Float, static_cast<uint8_t>(8 * dtype_size(dtype)), false, tensor::float_format(dtype)};
+    return {OperandType::Class::Float, static_cast<uint8_t>(8 * dtype_size(dtype)), false,
+            tensor::float_format(dtype)};
   return bits_type(8 * dtype_size(dtype));
 }
 
@@ -30,33 +32,58 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space) const {
   Location l;
   switch (space) {
-    case StateSpace::Shared: l = locate_variable(Place::Shared, at & 0xffffffffu); break;
-    case StateSpace::Local: l = locate_variable(Place::Local, at & 0xffffffffu); break;
-    case StateSpace::Const: l = locate_variable(Place::Const, at); break;
-    case StateSpace::Param: l = locate_variable(Place::Param, at); break;
-    default: l = locate_generic(at); break;
+    case StateSpace::Shared:
+      l = locate_variable(Place::Shared, at & 0xffffffffu);
+      break;
+    case StateSpace::Local:
+      l = locate_variable(Place::Local, at & 0xffffffffu);
+      break;
+    case StateSpace::Const:
+      l = locate_variable(Place::Const, at);
+      break;
+    case StateSpace::Param:
+      l = locate_variable(Place::Param, at);
+      break;
+    default:
+      l = locate_generic(at);
+      break;
   }
   bool known = true;
   switch (l.place) {
-    case Place::Tensor: known = l.object < state_.tensors->size(); break;
-    case Place::Shared: known = l.object < shared_.size(); break;
-    case Place::Local: known = l.object < local_variables_.size(); break;
-    case Place::Const: known = l.object < const_variables_.size(); break;
-    case Place::Param: known = l.object < launch_.args.size(); break;
-    case Place::Nowhere: known = false; break;
+    case Place::Tensor:
+      known = l.object < state_.tensors->size();
+      break;
+    case Place::Shared:
+      known = l.object < shared_.size();
+      break;
+    case Place::Local:
+      known = l.object < local_variables_.size();
+      break;
+    case Place::Const:
+      known = l.object < const_variables_.size();
+      break;
+    case Place::Param:
+      known = l.object < launch_.args.size();
+      break;
+    case Place::Nowhere:
+      known = false;
+      break;
   }
   return known ? std::optional(l) : std::nullopt;
 }
 
-void CtaExecutor::report_wild(uint64_t at, StateSpace space, uint32_t thread, uint32_t pc, bool is_write) {
+void CtaExecutor::report_wild(uint64_t at, StateSpace space, uint32_t thread, uint32_t pc,
+                              bool is_write) {
   const DefectKind kind = space == StateSpace::Shared ? DefectKind::SharedOutOfBounds
-                          : is_write ? DefectKind::OutOfBoundsWrite : DefectKind::OutOfBoundsRead;
+                          : is_write                  ? DefectKind::OutOfBoundsWrite
+                                                      : DefectKind::OutOfBoundsRead;
   report_at(guard(static_cast<int>(thread % kWarpSize)), kind,
             fmt::format("an address ({:#x}) that points into no tensor or variable", at),
             access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc));
 }
 
-std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, const ptx::Operand& op, StateSpace space,
+std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane,
+                                                         const ptx::Operand& op, StateSpace space,
                                                          uint32_t pc, bool is_write) {
   uint64_t base = 0;
   MotionId motion = 0;
@@ -76,29 +103,35 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
       defect.accesses = {access(Accessed::Kind::Other, thread, pc)};
       const Term g = guard(lane);
       out_.suspicions.push_back(
-          {std::move(defect), g.valid() ? store_.make(Kind::Select, {g, value, store_.bits(0, 64)}) : value, false});
+          {std::move(defect),
+           g.valid() ? store_.make(Kind::Select, {g, value, store_.bits(0, 64)}) : value, false});
       out_.aborted = true;
       return {};
     }
-    if (w.tag != Tag::Concrete) return data_addresses(term_of(w, bits_type(64)), op.offset, space, thread, pc, is_write);
+    if (w.tag != Tag::Concrete)
+      return data_addresses(term_of(w, bits_type(64)), op.offset, space, thread, pc, is_write);
     base = w.bits;
     motion = w.motion;
   } else if (!op.text.empty()) {
     const auto symbol = symbol_address(op);
     if (!symbol) {
-      abort(pc, "'" + op.text + "': variables of module scope without initial values are not modelled");
+      abort(pc,
+            "'" + op.text + "': variables of module scope without initial values are not modelled");
       return {};
     }
     base = *symbol;
     // A call's parameters are kept beside local variables.
-    if (op.home == ptx::Operand::Home::Local && kernel_.function->locals[op.index].space == StateSpace::Param)
+    if (op.home == ptx::Operand::Home::Local &&
+        kernel_.function->locals[op.index].space == StateSpace::Param)
       space = StateSpace::Local;
   }
   const uint64_t at = base + static_cast<uint64_t>(op.offset);
   const auto l = locate(at, space);
   if (!l) {
     if (motion)
-      motions_->narrow([&](size_t i) { return !locate(at + static_cast<uint64_t>(motions_->value(motion, i)), space); });
+      motions_->narrow([&](size_t i) {
+        return !locate(at + static_cast<uint64_t>(motions_->value(motion, i)), space);
+      });
     report_wild(at, space, thread, pc, is_write);
     return {};
   }
@@ -109,15 +142,19 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane, c
   return {{*l, motion, {}}};
 }
 
-std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, int64_t offset, StateSpace space,
-                                                              uint32_t thread, uint32_t pc, bool is_write) {
+std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, int64_t offset,
+                                                              StateSpace space, uint32_t thread,
+                                                              uint32_t pc, bool is_write) {
   constexpr int64_t kMostPlaces = 4096;
   // Where the access does not happen its address does not matter.
   IndexLimits limits;
-  if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid()) add_limits(store_, g, true, limits);
+  if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid())
+    add_limits(store_, g, true, limits);
   const auto range = index_range(store_, *motions_, base, limits);
   if (!range || range->count() > kMostPlaces) {
-    abort(pc, "an address depends on data whose declared bounds do not limit it to a few thousand places");
+    abort(pc,
+          "an address depends on data whose declared bounds do not limit it to a few thousand "
+          "places");
     return {};
   }
   std::vector<Address> places;
@@ -147,16 +184,23 @@ std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, 
 
 int64_t CtaExecutor::size_of(const Location& at) const {
   switch (at.place) {
-    case Place::Tensor: return (*state_.tensors)[at.object].storage_bytes();
-    case Place::Shared: return shared_[at.object].memory.size();
-    case Place::Local: return static_cast<int64_t>(local_variables_[at.object]->size);
-    case Place::Const: return static_cast<int64_t>(const_variables_[at.object]->size);
-    default: return INT64_MAX;
+    case Place::Tensor:
+      return (*state_.tensors)[at.object].storage_bytes();
+    case Place::Shared:
+      return shared_[at.object].memory.size();
+    case Place::Local:
+      return static_cast<int64_t>(local_variables_[at.object]->size);
+    case Place::Const:
+      return static_cast<int64_t>(const_variables_[at.object]->size);
+    default:
+      return INT64_MAX;
   }
 }
 
-bool CtaExecutor::check(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc) {
-  if (at.location.place == Place::Tensor) return check_global(at, width, alignment, is_write, thread, pc);
+bool CtaExecutor::check(const Address& at, int width, int alignment, bool is_write, uint32_t thread,
+                        uint32_t pc) {
+  if (at.location.place == Place::Tensor)
+    return check_global(at, width, alignment, is_write, thread, pc);
   if (at.location.place == Place::Param) return true;
   return check_variable(at, size_of(at.location), width, alignment, is_write, thread, pc);
 }
@@ -166,7 +210,8 @@ std::string CtaExecutor::tensor_index(TensorId id, int64_t byte_offset) const {
   return info.index_text(floor_div(byte_offset, info.element_size()));
 }
 
-bool CtaExecutor::check_global(const Address& at, int width, int alignment, bool is_write, uint32_t thread, uint32_t pc) {
+bool CtaExecutor::check_global(const Address& at, int width, int alignment, bool is_write,
+                               uint32_t thread, uint32_t pc) {
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int64_t offset = at.location.offset, size = info.storage_bytes();
@@ -178,45 +223,56 @@ bool CtaExecutor::check_global(const Address& at, int width, int alignment, bool
       if (!info.is_element(c)) return true;
     return false;
   };
-  const auto outside = [&](int64_t byte) { return byte < 0 || byte + width > size || (is_write && element_gap(byte)); };
+  const auto outside = [&](int64_t byte) {
+    return byte < 0 || byte + width > size || (is_write && element_gap(byte));
+  };
   const bool bad = outside(offset);
   if (at.motion) {
     const auto range = m.range(at.motion);
-    const bool all_inside = !info.strided && offset + range.min >= 0 && offset + range.max + width <= size;
-    if (bad || !all_inside) m.narrow([&](size_t i) { return outside(offset + m.value(at.motion, i)) == bad; });
+    const bool all_inside =
+        !info.strided && offset + range.min >= 0 && offset + range.max + width <= size;
+    if (bad || !all_inside)
+      m.narrow([&](size_t i) { return outside(offset + m.value(at.motion, i)) == bad; });
   }
   if (bad) {
     Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
     a.where = info.name;
     a.index = tensor_index(id, offset);
     a.bytes = width;
-    report_at(guard(static_cast<int>(thread % kWarpSize)), is_write ? DefectKind::OutOfBoundsWrite : DefectKind::OutOfBoundsRead,
-              fmt::format("{} of {} bytes at byte {} of tensor '{}', which has {}", is_write ? "write" : "read", width,
-                       offset, info.name, size), a);
+    report_at(guard(static_cast<int>(thread % kWarpSize)),
+              is_write ? DefectKind::OutOfBoundsWrite : DefectKind::OutOfBoundsRead,
+              fmt::format("{} of {} bytes at byte {} of tensor '{}', which has {}",
+                          is_write ? "write" : "read", width, offset, info.name, size),
+              a);
     return false;
   }
   const bool misaligned = offset % alignment != 0;
   if (at.motion && (misaligned || !m.divisible(at.motion, alignment)))
-    m.narrow([&](size_t i) { return ((offset + m.value(at.motion, i)) % alignment != 0) == misaligned; });
+    m.narrow([&](size_t i) {
+      return ((offset + m.value(at.motion, i)) % alignment != 0) == misaligned;
+    });
   if (misaligned) {
     Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
     a.where = info.name;
     a.index = tensor_index(id, offset);
     a.bytes = width;
-    report_at(guard(static_cast<int>(thread % kWarpSize)), DefectKind::MisalignedAccess,
-              fmt::format("access of {} bytes at byte {} of tensor '{}'", alignment, offset, info.name), a);
+    report_at(
+        guard(static_cast<int>(thread % kWarpSize)), DefectKind::MisalignedAccess,
+        fmt::format("access of {} bytes at byte {} of tensor '{}'", alignment, offset, info.name),
+        a);
     return false;
   }
   return true;
 }
 
-bool CtaExecutor::check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write,
-                                 uint32_t thread, uint32_t pc) {
+bool CtaExecutor::check_variable(const Address& at, int64_t size, int width, int alignment,
+                                 bool is_write, uint32_t thread, uint32_t pc) {
   const int64_t offset = at.location.offset;
   const bool shared = at.location.place == Place::Shared;
   const std::string name = shared ? shared_[at.location.object].name
-                           : at.location.place == Place::Local ? local_variables_[at.location.object]->name
-                                                               : "constant or parameter";
+                           : at.location.place == Place::Local
+                               ? local_variables_[at.location.object]->name
+                               : "constant or parameter";
   const bool bad = offset < 0 || offset + width > size;
   if (!bad && offset % alignment == 0) return true;
   Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
@@ -227,10 +283,12 @@ bool CtaExecutor::check_variable(const Address& at, int64_t size, int width, int
     report_at(guard(static_cast<int>(thread % kWarpSize)), DefectKind::MisalignedAccess,
               fmt::format("access of {} bytes at byte {} of '{}'", alignment, offset, name), a);
   } else {
-    const DefectKind kind = shared ? DefectKind::SharedOutOfBounds
-                            : is_write ? DefectKind::OutOfBoundsWrite : DefectKind::OutOfBoundsRead;
+    const DefectKind kind = shared     ? DefectKind::SharedOutOfBounds
+                            : is_write ? DefectKind::OutOfBoundsWrite
+                                       : DefectKind::OutOfBoundsRead;
     report_at(guard(static_cast<int>(thread % kWarpSize)), kind,
-              fmt::format("{} of {} bytes at byte {} of '{}', which has {}", is_write ? "write" : "read", width, offset, name, size),
+              fmt::format("{} of {} bytes at byte {} of '{}', which has {}",
+                          is_write ? "write" : "read", width, offset, name, size),
               a);
   }
   return false;
@@ -244,12 +302,14 @@ void CtaExecutor::report_at(const Term& under, DefectKind kind, std::string mess
   report_under(under, std::move(defect), false);
 }
 
-Word CtaExecutor::select_word(const Term& condition, const Word& then, const Word& otherwise, int width) {
+Word CtaExecutor::select_word(const Term& condition, const Word& then, const Word& otherwise,
+                              int width) {
   OperandType type = bits_type(width);
   for (const Word* w : {&then, &otherwise})
     if (w->tag == Tag::Real && term::bits_of(w->format) == width)
       type = {OperandType::Class::Float, static_cast<uint8_t>(width), false, w->format};
-  return word_of(store_.make(Kind::Select, {condition, term_of(then, type), term_of(otherwise, type)}), type);
+  return word_of(
+      store_.make(Kind::Select, {condition, term_of(then, type), term_of(otherwise, type)}), type);
 }
 
 MotionId CtaExecutor::cell_motion(MotionId bytes, int element_size) {
@@ -275,7 +335,8 @@ void CtaExecutor::separate(const std::vector<Touched>& cells, int64_t cell, Moti
 }
 
 void CtaExecutor::touch(std::vector<Touched>& cells, int64_t cell, MotionId motion) {
-  auto it = std::find_if(cells.begin(), cells.end(), [&](const Touched& t) { return t.motion == motion; });
+  auto it = std::find_if(cells.begin(), cells.end(),
+                         [&](const Touched& t) { return t.motion == motion; });
   if (it == cells.end()) {
     cells.emplace_back();
     it = cells.end() - 1;
@@ -297,59 +358,74 @@ AccessEvent CtaExecutor::event(uint32_t thread, uint32_t pc, Role role, uint8_t 
   return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize)), {}, 0};
 }
 
-AccessEvent CtaExecutor::write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value) const {
+AccessEvent CtaExecutor::write_event(uint32_t thread, uint32_t pc, int64_t offset,
+                                     const Word& value) const {
   return {thread, pc, Role::Write, 0, guard(static_cast<int>(thread % kWarpSize)), value, offset};
 }
 
-void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width, const AccessEvent& now) {
+void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
+                        const AccessEvent& now) {
   const AccessHistory::Finding found = shadow.access(offset, width, now, order_);
   if (found.same_writes)
-    out_.notes.insert(fmt::format("{}: several threads of a block write the same value to one place of '{}'",
-                                  to_string(span(now.instruction)),
-                                  place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
+    out_.notes.insert(fmt::format(
+        "{}: several threads of a block write the same value to one place of '{}'",
+        to_string(span(now.instruction)),
+        place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
   if (!found.conflicts.empty()) report_races(place, object, offset, width, found, now);
 }
 
 void CtaExecutor::report_races(Place place, uint32_t object, int64_t offset, int width,
                                const AccessHistory::Finding& found, const AccessEvent& now) {
   const auto kind = [](Role r) {
-    return r == Role::Read ? Accessed::Kind::Read : r == Role::Write ? Accessed::Kind::Write : Accessed::Kind::Atomic;
+    return r == Role::Read    ? Accessed::Kind::Read
+           : r == Role::Write ? Accessed::Kind::Write
+                              : Accessed::Kind::Atomic;
   };
   for (const AccessHistory::Conflict& conflict : found.conflicts) {
     if (conflict.mixed_atomics) {
-      abort(now.instruction, "atomics of different kinds on one cell without an order between them");
+      abort(now.instruction,
+            "atomics of different kinds on one cell without an order between them");
       return;
     }
     const Term both = conjunction(conflict.earlier.guard, now.guard);
     if (!both.valid())
-      for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g) out_.raced.insert({place, object, g});
+      for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g)
+        out_.raced.insert({place, object, g});
     Defect defect;
     defect.kind = place == Place::Shared ? DefectKind::SharedRace : DefectKind::GlobalRace;
     defect.message = "two accesses that nothing orders, at least one a write";
-    Accessed first = access(kind(conflict.earlier.role), conflict.earlier.thread, conflict.earlier.instruction);
+    Accessed first =
+        access(kind(conflict.earlier.role), conflict.earlier.thread, conflict.earlier.instruction);
     Accessed second = access(kind(now.role), now.thread, now.instruction);
-    first.where = second.where = place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name;
-    first.index = second.index = place == Place::Shared ? std::to_string(offset) : tensor_index(object, offset);
+    first.where = second.where =
+        place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name;
+    first.index = second.index =
+        place == Place::Shared ? std::to_string(offset) : tensor_index(object, offset);
     first.bytes = second.bytes = width;
     defect.accesses = {std::move(first), std::move(second)};
     report_under(both, std::move(defect), /*race=*/true);
   }
 }
 
-Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion, std::optional<tensor::Origin> by) {
+Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
+                            std::optional<tensor::Origin> by) {
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const DType dtype = info.dtype;
   GlobalTensor& t = tensors_[id];
   if (t.tracked) {
     separate(t.written_cells, cell, motion);
-    if (const auto it = t.stores.find(cell); it != t.stores.end()) return with_atomics(t, dtype, cell, it->second.word);
-    if (t.atomics_of.contains(cell)) return with_atomics(t, dtype, cell, older_content(id, cell, motion));
+    if (const auto it = t.stores.find(cell); it != t.stores.end())
+      return with_atomics(t, dtype, cell, it->second.word);
+    if (t.atomics_of.contains(cell))
+      return with_atomics(t, dtype, cell, older_content(id, cell, motion));
     if (by && t.declared && !t.may_read) {
       Accessed a = access(Accessed::Kind::Read, by->thread, by->instruction);
       a.where = info.name;
       a.index = info.index_text(cell);
-      report_at(guard(static_cast<int>(by->thread % kWarpSize)), DefectKind::AccessViolation,
-                fmt::format("tensor '{}' is declared write and is read before it is written", info.name), a);
+      report_at(
+          guard(static_cast<int>(by->thread % kWarpSize)), DefectKind::AccessViolation,
+          fmt::format("tensor '{}' is declared write and is read before it is written", info.name),
+          a);
     }
   }
   const Word w = older_content(id, cell, motion);
@@ -358,11 +434,12 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion, std::opt
   return w;
 }
 
-Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell, const Word& value) {
+Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell,
+                               const Word& value) {
   const auto it = t.atomics_of.find(cell);
   if (it == t.atomics_of.end()) return value;
-  // A read that is ordered after all of them sees their sum; one that is not was reported as a conflict, and with another
-  // CTA's updates of the cell it conflicts in the grid.
+  // A read that is ordered after all of them sees their sum; one that is not was reported as a
+  // conflict, and with another CTA's updates of the cell it conflicts in the grid.
   const OperandType type = element_type(dtype);
   Term content = term_of(value, type);
   for (const uint32_t i : it->second) {
@@ -385,9 +462,11 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
     if (auto values = version.known_integers(cell, motion, *motions_, store_)) {
       const int bits = 8 * dtype_size(dtype);
       const uint64_t rep = static_cast<uint64_t>((*values)[0]);
-      // Differences of the readings in the tensor's own type stay small, so that the index arithmetic that follows need not wrap.
+      // Differences of the readings in the tensor's own type stay small, so that the index
+      // arithmetic that follows need not wrap.
       if (is_signed_integer(dtype) || bits >= 32)
-        for (int64_t& v : *values) v = static_cast<int64_t>(static_cast<uint64_t>(v) << (64 - bits)) >> (64 - bits);
+        for (int64_t& v : *values)
+          v = static_cast<int64_t>(static_cast<uint64_t>(v) << (64 - bits)) >> (64 - bits);
       const int64_t base = (*values)[0];
       for (int64_t& v : *values) v -= base;
       return Word::concrete(rep, motions_->from_values(std::move(*values)));
@@ -401,10 +480,10 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
     if (const term::Rational* r = store_.as_rational(value)) {
       const double as_double = r->to_double();
       if (term::Rational::from_double(as_double) == *r) {
-        const FloatSpec spec = dtype == DType::F64    ? kF64
-                               : dtype == DType::F32  ? kF32
-                               : dtype == DType::F16  ? kF16
-                               : dtype == DType::BF16 ? kBF16
+        const FloatSpec spec = dtype == DType::F64      ? kF64
+                               : dtype == DType::F32    ? kF32
+                               : dtype == DType::F16    ? kF16
+                               : dtype == DType::BF16   ? kBF16
                                : dtype == DType::F8E4M3 ? kE4M3
                                                         : kE5M2;
         w.shadow = true;
@@ -414,7 +493,8 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
   return w;
 }
 
-Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent) {
+Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uint32_t pc,
+                              bool non_coherent) {
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
@@ -426,30 +506,42 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
     track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Read));
     if (non_coherent)
       for (int64_t c = first; c <= last; ++c)
-        if (const auto it = t.stores.find(c); it != t.stores.end() && it->second.origin.thread == thread) {
+        if (const auto it = t.stores.find(c);
+            it != t.stores.end() && it->second.origin.thread == thread) {
           Accessed a = access(Accessed::Kind::Write, thread, it->second.origin.instruction);
           Accessed b = access(Accessed::Kind::Read, thread, pc);
           a.where = b.where = info.name;
           a.index = b.index = info.index_text(c);
-          report(DefectKind::GlobalRace, "a read-only load of a cell that the same launch writes", {a, b});
+          report(DefectKind::GlobalRace, "a read-only load of a cell that the same launch writes",
+                 {a, b});
           out_.raced.insert({Place::Tensor, id, offset >> 2});
         }
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     if (g.valid() || t.read_seen.insert({first, motion, pc}).second) {
-      t.reads.push_back({id, first, static_cast<int32_t>(last - first + 1), motion, {thread, pc}, non_coherent, g});
+      t.reads.push_back({id,
+                         first,
+                         static_cast<int32_t>(last - first + 1),
+                         motion,
+                         {thread, pc},
+                         non_coherent,
+                         g});
       for (int64_t c = first; c <= last; ++c) touch(t.read_cells, c, motion);
     }
     if (is_raced(Place::Tensor, id, offset, width)) return tainted_word(width);
   }
-  if (first == last && width == element) return load_cell(id, first, motion, tensor::Origin{thread, pc});
+  if (first == last && width == element)
+    return load_cell(id, first, motion, tensor::Origin{thread, pc});
   // Wider or narrower than the element: the cells joined, then the bytes cut out.
   Word joined = load_cell(id, first, motion, tensor::Origin{thread, pc});
   for (int64_t c = first + 1; c <= last; ++c)
-    joined = concat(joined, element * static_cast<int>(c - first), load_cell(id, c, motion, tensor::Origin{thread, pc}), element);
-  return extract(joined, element * static_cast<int>(last - first + 1), static_cast<int>(offset - first * element), width);
+    joined = concat(joined, element * static_cast<int>(c - first),
+                    load_cell(id, c, motion, tensor::Origin{thread, pc}), element);
+  return extract(joined, element * static_cast<int>(last - first + 1),
+                 static_cast<int>(offset - first * element), width);
 }
 
-void CtaExecutor::store_global(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc) {
+void CtaExecutor::store_global(const Address& at, int width, const Word& word, uint32_t thread,
+                               uint32_t pc) {
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
@@ -460,14 +552,17 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     a.where = info.name;
     a.index = tensor_index(id, offset);
     report_at(guard(static_cast<int>(thread % kWarpSize)), DefectKind::AccessViolation,
-              fmt::format("tensor '{}' is {} and is written", info.name, t.declared ? "declared read" : "no argument"), a);
+              fmt::format("tensor '{}' is {} and is written", info.name,
+                          t.declared ? "declared read" : "no argument"),
+              a);
   }
   if (!t.tracked) {
     out_.written_unexpectedly.insert(id);
     t.tracked = true;
   }
   if (width < element || offset % element) {
-    abort(pc, fmt::format("a store of {} bytes into part of an element of tensor '{}'", width, info.name));
+    abort(pc, fmt::format("a store of {} bytes into part of an element of tensor '{}'", width,
+                          info.name));
     return;
   }
   if (width == 8 && word.tag == Tag::Concrete && tensor_at(word.bits)) {
@@ -481,10 +576,13 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     separate(t.written_cells, cell, motion);
     separate(t.read_cells, cell, motion);
     touch(t.written_cells, cell, motion);
+    overwrites_source(id, cell, thread, pc);
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     Word now = part;
-    if (g.valid()) now = select_word(g, part, load_cell(id, cell, motion, std::nullopt), 8 * element);
-    // Ordered after this CTA's atomics on the cell, the store holds all that they did (an unordered one was reported).
+    if (g.valid())
+      now = select_word(g, part, load_cell(id, cell, motion, std::nullopt), 8 * element);
+    // Ordered after this CTA's atomics on the cell, the store holds all that they did (an unordered
+    // one was reported).
     bool after_atomics = false;
     if (const auto updates = t.atomics_of.find(cell); updates != t.atomics_of.end()) {
       after_atomics = true;
@@ -493,12 +591,15 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     }
     auto [it, fresh] = t.stores.try_emplace(cell);
     const bool guarded = !after_atomics && (fresh || it->second.guarded) && g.valid();
-    const Term either = !guarded ? Term{} : fresh ? g : store_.make(Kind::Or, {it->second.guard, g});
+    const Term either = !guarded ? Term{}
+                        : fresh  ? g
+                                 : store_.make(Kind::Or, {it->second.guard, g});
     it->second = {motion, now, {thread, pc}, guarded, either};
   }
   track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word));
   if (is_raced(Place::Tensor, id, offset, width))
-    for (int i = 0; i < width / element; ++i) t.stores[offset / element + i].word = tainted_word(element);
+    for (int i = 0; i < width / element; ++i)
+      t.stores[offset / element + i].word = tainted_word(element);
 }
 
 Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uint32_t pc) {
@@ -507,12 +608,14 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
   if (!v.pending_copies.empty())
     for (int64_t b = offset; b < offset + width; ++b)
       if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
-        Accessed a = access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
+        Accessed a =
+            access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
         Accessed r = access(Accessed::Kind::Read, thread, pc);
         a.where = r.where = v.name;
         a.index = r.index = std::to_string(b);
         a.bytes = r.bytes = width;
-        report(DefectKind::UnwaitedCopy, "an asynchronous copy is used before it is known to be complete", {a, r});
+        report(DefectKind::UnwaitedCopy,
+               "an asynchronous copy is used before it is known to be complete", {a, r});
         return tainted_word(width);
       }
   track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Read));
@@ -525,29 +628,65 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
   return w;
 }
 
-void CtaExecutor::store_shared(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc) {
+void CtaExecutor::store_shared(const Address& at, int width, const Word& word, uint32_t thread,
+                               uint32_t pc) {
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
   overwrites_copy(v, offset, width, thread, pc);
   unwritten_name_ = "shared variable '" + v.name + "'";
-  track(v.shadow, Place::Shared, at.location.object, offset, width, write_event(thread, pc, offset, word));
+  track(v.shadow, Place::Shared, at.location.object, offset, width,
+        write_event(thread, pc, offset, word));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
-  const Word now = g.valid() ? select_word(g, word, v.memory.load(offset, width, *this), 8 * width) : word;
-  v.memory.store(offset, width, is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
+  const Word now =
+      g.valid() ? select_word(g, word, v.memory.load(offset, width, *this), 8 * width) : word;
+  v.memory.store(
+      offset, width,
+      is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
 }
 
-void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width, uint32_t thread, uint32_t pc) {
+void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width,
+                                  uint32_t thread, uint32_t pc) {
   if (v.pending_copies.empty()) return;
   for (int64_t b = offset; b < offset + width; ++b)
     if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
-      Accessed a = access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
+      Accessed a =
+          access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
       Accessed w = access(Accessed::Kind::Write, thread, pc);
       a.where = w.where = v.name;
       a.index = w.index = std::to_string(b);
       a.bytes = w.bytes = width;
-      report(DefectKind::UnwaitedCopy, "the destination of an asynchronous copy is written before the copy is complete", {a, w});
+      report(DefectKind::UnwaitedCopy,
+             "the destination of an asynchronous copy is written before the copy is complete",
+             {a, w});
       return;
     }
+}
+
+void CtaExecutor::overwrites_source(TensorId id, int64_t cell, uint32_t thread, uint32_t pc) {
+  GlobalTensor& t = tensors_[id];
+  const auto it = t.copied_from.find(cell);
+  if (it == t.copied_from.end()) return;
+  const tensor::TensorInfo& info = (*state_.tensors)[id];
+  for (const PendingCopy& pending : it->second) {
+    Accessed a = access(Accessed::Kind::Copy, pending.origin.thread, pending.origin.instruction);
+    Accessed w = access(Accessed::Kind::Write, thread, pc);
+    a.where = w.where = info.name;
+    a.index = w.index = info.index_text(cell);
+    a.bytes = w.bytes = info.element_size();
+    Defect defect;
+    defect.kind = DefectKind::UnwaitedCopy;
+    defect.message = "the source of an asynchronous copy is written before the copy is complete";
+    defect.accesses = {std::move(a), std::move(w)};
+    report_under(guard(static_cast<int>(thread % kWarpSize)), std::move(defect), /*race=*/true);
+    ThreadState& owner = thread_states_[pending.origin.thread];
+    const auto spoil = [&](std::vector<AsyncCopy>& copies) {
+      for (AsyncCopy& copy : copies)
+        if (copy.id == pending.copy)
+          for (auto& [word, width] : copy.parts) word = tainted_word(width);
+    };
+    spoil(owner.open_copies);
+    for (auto& group : owner.copy_groups) spoil(group);
+  }
 }
 
 Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
@@ -561,11 +700,12 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
   }
   switch (a.kind) {
     case Argument::Kind::Tensor:
-      return extract(Word::concrete(tensor_base(a.tensor) + static_cast<uint64_t>(a.byte_offset)), 8,
-                     static_cast<int>(at.offset), width);
+      return extract(Word::concrete(tensor_base(a.tensor) + static_cast<uint64_t>(a.byte_offset)),
+                     8, static_cast<int>(at.offset), width);
     case Argument::Kind::Scalar: {
       const OperandType type = element_type(a.dtype);
-      return extract(word_of(store_.free_scalar(a.scalar), type), dtype_size(a.dtype), static_cast<int>(at.offset), width);
+      return extract(word_of(store_.free_scalar(a.scalar), type), dtype_size(a.dtype),
+                     static_cast<int>(at.offset), width);
     }
     case Argument::Kind::Bytes: {
       uint64_t bits = 0;
@@ -576,7 +716,8 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
   CHECK(false);
 }
 
-Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_t pc, const isa::Decoded& d) {
+Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_t pc,
+                          const isa::Decoded& d) {
   switch (at.location.place) {
     case Place::Tensor:
       return load_global(at, width, thread, pc, d.non_coherent);
@@ -615,11 +756,13 @@ Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_
 ByteMemory& CtaExecutor::local(uint32_t thread, uint32_t variable) {
   auto& locals = thread_states_[thread].locals;
   if (locals.empty())
-    for (const ptx::Variable* v : local_variables_) locals.emplace_back(static_cast<int64_t>(v->size));
+    for (const ptx::Variable* v : local_variables_)
+      locals.emplace_back(static_cast<int64_t>(v->size));
   return locals[variable];
 }
 
-void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc) {
+void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint32_t thread,
+                           uint32_t pc) {
   switch (at.location.place) {
     case Place::Tensor:
       store_global(at, width, word, thread, pc);
@@ -631,8 +774,10 @@ void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint3
       ByteMemory& memory = local(thread, at.location.object);
       unwritten_name_ = "local variable '" + local_variables_[at.location.object]->name + "'";
       const Term g = guard(static_cast<int>(thread % kWarpSize));
-      memory.store(at.location.offset, width,
-                   g.valid() ? select_word(g, word, memory.load(at.location.offset, width, *this), 8 * width) : word);
+      memory.store(
+          at.location.offset, width,
+          g.valid() ? select_word(g, word, memory.load(at.location.offset, width, *this), 8 * width)
+                    : word);
       return;
     }
     default:
@@ -640,17 +785,19 @@ void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint3
   }
 }
 
-CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                            uint32_t pc) {
   const ptx::Operand& dst = d.text->operands[0];
   const int width = ptx::bits_of(d.type) / 8;
   const bool vector = dst.kind == ptx::Operand::Kind::Vector;
   const int count = vector ? static_cast<int>(dst.elements.size()) : 1;
-  const bool is_signed =
-      d.type == ptx::ScalarType::S8 || d.type == ptx::ScalarType::S16 || d.type == ptx::ScalarType::S32;
+  const bool is_signed = d.type == ptx::ScalarType::S8 || d.type == ptx::ScalarType::S16 ||
+                         d.type == ptx::ScalarType::S32;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, d.text->operands[1], d.space, pc, false);
+    const std::vector<Address> places =
+        addresses(warp, lane, d.text->operands[1], d.space, pc, false);
     if (out_.aborted) return Step::Aborted;
     std::array<Word, 8> loaded;
     CHECK(count <= 8);
@@ -665,7 +812,8 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
         const Word w = ok ? load_at(part, width, thread, pc, d) : tainted_word(width);
         if (out_.aborted) return Step::Aborted;
         // The places are all that there are: the first needs no condition.
-        loaded[static_cast<size_t>(i)] = p == 0 ? w : select_word(places[p].when, w, loaded[static_cast<size_t>(i)], 8 * width);
+        loaded[static_cast<size_t>(i)] =
+            p == 0 ? w : select_word(places[p].when, w, loaded[static_cast<size_t>(i)], 8 * width);
       }
     }
     when_ = {};
@@ -683,7 +831,8 @@ Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
   // A narrow result in a wider register: signed types fill it with the sign, others with zeros.
   if (to <= from) return word;
   if (!is_signed) {
-    if (word.tag != Tag::Concrete || extends_exactly(word.bits, word.motion, from, false)) return word;
+    if (word.tag != Tag::Concrete || extends_exactly(word.bits, word.motion, from, false))
+      return word;
     return Word::concrete(concretize(word, from));
   }
   if (word.tag == Tag::Concrete) {
@@ -694,10 +843,12 @@ Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
     return Word::concrete(to >= 64 ? wide : wide & ((1ull << to) - 1), exact ? word.motion : 0);
   }
   if (word.tag != Tag::Bits && word.tag != Tag::Real) return word;
-  return word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to), bits_type(to));
+  return word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to),
+                 bits_type(to));
 }
 
-CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                             uint32_t pc) {
   const ptx::Operand& src = d.text->operands[1];
   const int width = ptx::bits_of(d.type) / 8;
   const bool vector = src.kind == ptx::Operand::Kind::Vector;
@@ -705,13 +856,15 @@ CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const is
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, d.text->operands[0], d.space, pc, true);
+    const std::vector<Address> places =
+        addresses(warp, lane, d.text->operands[0], d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
     for (const Address& at : places) {
       when_ = at.when;
       if (!check(at, width * count, width * count, true, thread, pc)) continue;
       for (int i = 0; i < count; ++i) {
-        Word w = operand(warp, lane, vector ? src.elements[static_cast<size_t>(i)] : src, 8 * width);
+        Word w =
+            operand(warp, lane, vector ? src.elements[static_cast<size_t>(i)] : src, 8 * width);
         // The register may be wider than what is stored.
         if (w.tag == Tag::Concrete && width < 8) w.bits &= (1ull << (8 * width)) - 1;
         if (w.tag == Tag::Bits && store_.type(w.term).width > 8 * width)
@@ -732,35 +885,45 @@ namespace {
 std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType type) {
   const bool is_signed = type == ptx::ScalarType::S32 || type == ptx::ScalarType::S64;
   switch (op) {
-    case isa::AtomOp::Add: return tensor::AtomicKind::Add;
-    case isa::AtomOp::Min: return is_signed ? tensor::AtomicKind::MinSigned : tensor::AtomicKind::Min;
-    case isa::AtomOp::Max: return is_signed ? tensor::AtomicKind::MaxSigned : tensor::AtomicKind::Max;
-    case isa::AtomOp::And: return tensor::AtomicKind::And;
-    case isa::AtomOp::Or: return tensor::AtomicKind::Or;
-    case isa::AtomOp::Xor: return tensor::AtomicKind::Xor;
-    default: return std::nullopt;
+    case isa::AtomOp::Add:
+      return tensor::AtomicKind::Add;
+    case isa::AtomOp::Min:
+      return is_signed ? tensor::AtomicKind::MinSigned : tensor::AtomicKind::Min;
+    case isa::AtomOp::Max:
+      return is_signed ? tensor::AtomicKind::MaxSigned : tensor::AtomicKind::Max;
+    case isa::AtomOp::And:
+      return tensor::AtomicKind::And;
+    case isa::AtomOp::Or:
+      return tensor::AtomicKind::Or;
+    case isa::AtomOp::Xor:
+      return tensor::AtomicKind::Xor;
+    default:
+      return std::nullopt;
   }
 }
 
 bool is_float_type(ptx::ScalarType type) {
-  return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 || type == ptx::ScalarType::F16 ||
-         type == ptx::ScalarType::BF16;
+  return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 ||
+         type == ptx::ScalarType::F16 || type == ptx::ScalarType::BF16;
 }
 
 }  // namespace
 
-CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                              uint32_t pc) {
   const bool returns = d.op == isa::Op::Atom;
   const ptx::Operand& target = d.text->operands[returns ? 1 : 0];
   const ptx::Operand& source = d.text->operands[returns ? 2 : 1];
   const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
   if (!kind) return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
-  if (source.kind == ptx::Operand::Kind::Vector) return abort(pc, "vector atomics are not modelled");
+  if (source.kind == ptx::Operand::Kind::Vector)
+    return abort(pc, "vector atomics are not modelled");
   // Two halves in one register are two atomics.
   ptx::ScalarType type = d.type;
   if (type == ptx::ScalarType::F16X2) type = ptx::ScalarType::F16;
   if (type == ptx::ScalarType::BF16X2) type = ptx::ScalarType::BF16;
-  if (is_float_type(type) && *kind != tensor::AtomicKind::Add) return abort(pc, "'" + d.text->spelling() + "' is not modelled");
+  if (is_float_type(type) && *kind != tensor::AtomicKind::Add)
+    return abort(pc, "'" + d.text->spelling() + "' is not modelled");
   const int whole = ptx::bits_of(d.type) / 8, width = ptx::bits_of(type) / 8;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -779,13 +942,15 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
       }
     }
     when_ = {};
-    if (returns) write(warp, lane, d.text->operands[0], refused_at(pc, "the old value of an atomic is used"));
+    if (returns)
+      write(warp, lane, d.text->operands[0], refused_at(pc, "the old value of an atomic is used"));
   }
   return Step::Next;
 }
 
-void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind, const Word& value,
-                            uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc) {
+void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
+                            const Word& value, uint32_t warp, int lane, const isa::Decoded& d,
+                            uint32_t pc) {
   const Location& l = at.location;
   const int64_t offset = l.offset;
   const uint32_t thread = warp * kWarpSize + static_cast<uint32_t>(lane);
@@ -801,14 +966,16 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
       Accessed a = access(Accessed::Kind::Atomic, thread, pc);
       a.where = info.name;
       a.index = tensor_index(id, offset);
-      report_at(g, DefectKind::AccessViolation, fmt::format("tensor '{}' is declared read and is written", info.name), a);
+      report_at(g, DefectKind::AccessViolation,
+                fmt::format("tensor '{}' is declared read and is written", info.name), a);
     }
     if (!t.tracked) {
       out_.written_unexpectedly.insert(id);
       t.tracked = true;
     }
     if (width != info.element_size() || offset % width || floats != info.is_float()) {
-      abort(pc, fmt::format("an atomic of another type than the elements of tensor '{}'", info.name));
+      abort(pc,
+            fmt::format("an atomic of another type than the elements of tensor '{}'", info.name));
       return;
     }
     const MotionId motion = cell_motion(at.motion, width);
@@ -816,12 +983,19 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
     separate(t.written_cells, cell, motion);
     separate(t.read_cells, cell, motion);
     touch(t.written_cells, cell, motion);
+    overwrites_source(id, cell, thread, pc);
     track(t.shadow, Place::Tensor, id, offset, width, now);
-    // A store of this CTA that is not ordered before it was reported; an ordered one is what the atomic adds to.
+    // A store of this CTA that is not ordered before it was reported; an ordered one is what the
+    // atomic adds to.
     if (const auto it = t.stores.find(cell); it != t.stores.end()) it->second.before_atomics = true;
     t.atomics_of[cell].push_back(static_cast<uint32_t>(t.atomics.size()));
-    t.atomics.push_back({cell, motion, kind, term_of(value, element_type(info.dtype)), {thread, pc},
-                         d.scope == isa::Scope::Cta, g});
+    t.atomics.push_back({cell,
+                         motion,
+                         kind,
+                         term_of(value, element_type(info.dtype)),
+                         {thread, pc},
+                         d.scope == isa::Scope::Cta,
+                         g});
     return;
   }
   if (l.place != Place::Shared) {
@@ -832,12 +1006,15 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   track(v.shadow, Place::Shared, l.object, offset, width, now);
   overwrites_copy(v, offset, width, thread, pc);
   unwritten_name_ = "shared variable '" + v.name + "'";
-  const Word old = is_raced(Place::Shared, l.object, offset, width) ? tainted_word(width) : v.memory.load(offset, width, *this);
-  const term::FloatFormat format = width == 8   ? term::FloatFormat::F64
-                                   : width == 4 ? term::FloatFormat::F32
+  const Word old = is_raced(Place::Shared, l.object, offset, width)
+                       ? tainted_word(width)
+                       : v.memory.load(offset, width, *this);
+  const term::FloatFormat format = width == 8                       ? term::FloatFormat::F64
+                                   : width == 4                     ? term::FloatFormat::F32
                                    : scalar == ptx::ScalarType::F16 ? term::FloatFormat::F16
                                                                     : term::FloatFormat::BF16;
-  const OperandType type = floats ? OperandType{OperandType::Class::Float, static_cast<uint8_t>(8 * width), false, format}
+  const OperandType type = floats ? OperandType{OperandType::Class::Float,
+                                                static_cast<uint8_t>(8 * width), false, format}
                                   : bits_type(8 * width);
   const Term a = term_of(old, type);
   Term now_there = combined(kind, floats, a, term_of(value, type));
@@ -851,19 +1028,28 @@ Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, 
     return store_.make(Kind::Select, {condition, a, b});
   };
   switch (kind) {
-    case tensor::AtomicKind::Add: return store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b});
-    case tensor::AtomicKind::And: return store_.make(Kind::BvAnd, {a, b});
-    case tensor::AtomicKind::Or: return store_.make(Kind::BvOr, {a, b});
-    case tensor::AtomicKind::Xor: return store_.make(Kind::BvXor, {a, b});
-    case tensor::AtomicKind::Min: return choose(Kind::BvUlt, true);
-    case tensor::AtomicKind::Max: return choose(Kind::BvUlt, false);
-    case tensor::AtomicKind::MinSigned: return choose(Kind::BvSlt, true);
-    case tensor::AtomicKind::MaxSigned: return choose(Kind::BvSlt, false);
+    case tensor::AtomicKind::Add:
+      return store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b});
+    case tensor::AtomicKind::And:
+      return store_.make(Kind::BvAnd, {a, b});
+    case tensor::AtomicKind::Or:
+      return store_.make(Kind::BvOr, {a, b});
+    case tensor::AtomicKind::Xor:
+      return store_.make(Kind::BvXor, {a, b});
+    case tensor::AtomicKind::Min:
+      return choose(Kind::BvUlt, true);
+    case tensor::AtomicKind::Max:
+      return choose(Kind::BvUlt, false);
+    case tensor::AtomicKind::MinSigned:
+      return choose(Kind::BvSlt, true);
+    case tensor::AtomicKind::MaxSigned:
+      return choose(Kind::BvSlt, false);
   }
   CHECK(false);
 }
 
-CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                                  uint32_t pc) {
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
@@ -885,19 +1071,24 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
     }
     // cp.async [dst], [src], size{, src_size}: the rest of the destination is filled with zeros.
     const ptx::Operand& size_operand = d.text->operands[2];
-    if (size_operand.kind != ptx::Operand::Kind::Immediate) return abort(pc, "the size of an asynchronous copy is no constant");
+    if (size_operand.kind != ptx::Operand::Kind::Immediate)
+      return abort(pc, "the size of an asynchronous copy is no constant");
     const int size = static_cast<int>(size_operand.bits);
     int source_size = size;
     if (d.text->operands.size() > 3) {
       const Word w = operand(warp, lane, d.text->operands[3], 32);
-      if (w.tag != Tag::Concrete) return abort(pc, "the source size of an asynchronous copy depends on data");
+      if (w.tag != Tag::Concrete)
+        return abort(pc, "the source size of an asynchronous copy depends on data");
       source_size = static_cast<int>(concretize(w, 32));
-      if (source_size > size) return abort(pc, "the source size of an asynchronous copy is larger than its size");
+      if (source_size > size)
+        return abort(pc, "the source size of an asynchronous copy is larger than its size");
     }
-    const std::vector<Address> targets = addresses(warp, lane, d.text->operands[0], StateSpace::Shared, pc, true);
+    const std::vector<Address> targets =
+        addresses(warp, lane, d.text->operands[0], StateSpace::Shared, pc, true);
     if (out_.aborted) return Step::Aborted;
     if (targets.empty()) continue;
-    if (targets.size() != 1) return abort(pc, "the destination of an asynchronous copy depends on data");
+    if (targets.size() != 1)
+      return abort(pc, "the destination of an asynchronous copy depends on data");
     const Address& to = targets[0];
     if (!check(to, size, size, true, thread, pc)) continue;
     AsyncCopy copy;
@@ -907,16 +1098,27 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
     copy.offset = to.location.offset;
     bool ok = true;
     if (source_size > 0) {
-      const std::vector<Address> sources = addresses(warp, lane, d.text->operands[1], StateSpace::Global, pc, false);
+      const std::vector<Address> sources =
+          addresses(warp, lane, d.text->operands[1], StateSpace::Global, pc, false);
       if (out_.aborted) return Step::Aborted;
-      if (sources.size() > 1) return abort(pc, "the source of an asynchronous copy depends on data");
+      if (sources.size() > 1)
+        return abort(pc, "the source of an asynchronous copy depends on data");
       const Address from = sources.empty() ? Address{} : sources[0];
       ok = !sources.empty() && check_global(from, source_size, size, false, thread, pc);
       const int step = ok ? std::min(4, (*state_.tensors)[from.location.object].element_size()) : 4;
       for (int done = 0; done < source_size; done += step) {
         Address part = from;
         part.location.offset += done;
-        copy.parts.emplace_back(ok ? load_global(part, step, thread, pc, false) : tainted_word(step), step);
+        copy.parts.emplace_back(
+            ok ? load_global(part, step, thread, pc, false) : tainted_word(step), step);
+      }
+      if (ok && tensors_[from.location.object].tracked) {
+        const int element = (*state_.tensors)[from.location.object].element_size();
+        copy.tensor = from.location.object;
+        copy.first_cell = from.location.offset / element;
+        copy.last_cell = (from.location.offset + source_size - 1) / element;
+        for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
+          tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}});
       }
     }
     for (int done = source_size; done < size;) {
@@ -925,9 +1127,11 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
       done += step;
     }
     SharedVariable& v = shared_[copy.variable];
-    track(v.shadow, Place::Shared, copy.variable, copy.offset, size, write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
+    track(v.shadow, Place::Shared, copy.variable, copy.offset, size,
+          write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
     overwrites_copy(v, copy.offset, size, thread, pc);
-    for (int64_t b = copy.offset; b < copy.offset + size; ++b) v.pending_copies[b] = {copy.id, {thread, pc}};
+    for (int64_t b = copy.offset; b < copy.offset + size; ++b)
+      v.pending_copies[b] = {copy.id, {thread, pc}};
     state.open_copies.push_back(std::move(copy));
     if (out_.aborted) return Step::Aborted;
   }
@@ -941,13 +1145,22 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
       SharedVariable& v = shared_[copy.variable];
       int64_t at = copy.offset;
       for (const auto& [word, width] : copy.parts) {
-        // The copy counts as the waiting thread's write at the wait: a barrier after it shows it to the others.
-        track(v.shadow, Place::Shared, copy.variable, at, width, write_event(thread, copy.instruction, at, word));
-        v.memory.store(at, width, is_raced(Place::Shared, copy.variable, at, width) ? tainted_word(width) : word);
+        // The copy counts as the waiting thread's write at the wait: a barrier after it shows it to
+        // the others.
+        track(v.shadow, Place::Shared, copy.variable, at, width,
+              write_event(thread, copy.instruction, at, word));
+        v.memory.store(
+            at, width,
+            is_raced(Place::Shared, copy.variable, at, width) ? tainted_word(width) : word);
         for (int b = 0; b < width; ++b)
-          if (const auto it = v.pending_copies.find(at + b); it != v.pending_copies.end() && it->second.copy == copy.id)
+          if (const auto it = v.pending_copies.find(at + b);
+              it != v.pending_copies.end() && it->second.copy == copy.id)
             v.pending_copies.erase(it);
         at += width;
+      }
+      for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c) {
+        std::vector<PendingCopy>& readers = tensors_[copy.tensor].copied_from[c];
+        std::erase_if(readers, [&](const PendingCopy& p) { return p.copy == copy.id; });
       }
     }
     state.copy_groups.erase(state.copy_groups.begin());

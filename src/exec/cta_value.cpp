@@ -31,13 +31,20 @@ OperandType bits_type(int width) {
 
 FloatSpec spec_of(term::FloatFormat format) {
   switch (format) {
-    case term::FloatFormat::F64: return kF64;
-    case term::FloatFormat::F32: return kF32;
-    case term::FloatFormat::F16: return kF16;
-    case term::FloatFormat::BF16: return kBF16;
-    case term::FloatFormat::TF32: return kF32;  // stored in 32 bits
-    case term::FloatFormat::E4M3: return kE4M3;
-    case term::FloatFormat::E5M2: return kE5M2;
+    case term::FloatFormat::F64:
+      return kF64;
+    case term::FloatFormat::F32:
+      return kF32;
+    case term::FloatFormat::F16:
+      return kF16;
+    case term::FloatFormat::BF16:
+      return kBF16;
+    case term::FloatFormat::TF32:
+      return kF32;  // stored in 32 bits
+    case term::FloatFormat::E4M3:
+      return kE4M3;
+    case term::FloatFormat::E5M2:
+      return kE5M2;
   }
   CHECK(false);
 }
@@ -47,10 +54,16 @@ FloatSpec spec_of(term::FloatFormat format) {
 std::optional<uint64_t> CtaExecutor::symbol_address(const ptx::Operand& op) {
   const ptx::Variable* variable = nullptr;
   switch (op.home) {
-    case ptx::Operand::Home::Param: return variable_base(op.index);
-    case ptx::Operand::Home::Module: variable = &kernel_.module->variables[op.index]; break;
-    case ptx::Operand::Home::Local: variable = &kernel_.function->locals[op.index]; break;
-    default: return std::nullopt;
+    case ptx::Operand::Home::Param:
+      return variable_base(op.index);
+    case ptx::Operand::Home::Module:
+      variable = &kernel_.module->variables[op.index];
+      break;
+    case ptx::Operand::Home::Local:
+      variable = &kernel_.function->locals[op.index];
+      break;
+    default:
+      return std::nullopt;
   }
   const auto it = symbols_.find(variable);
   if (it == symbols_.end()) return std::nullopt;
@@ -68,7 +81,8 @@ const Refusal* CtaExecutor::refusal_below(const Term& t) const {
     if (!store_.has_poison(x) || !seen.insert(x).second) continue;
     if (store_.kind(x) == Kind::Poison) {
       const auto it = session_.poison.find(store_.groups(x)[0]);
-      if (it != session_.poison.end() && it->second.kind == PoisonSource::Kind::Refused) return &it->second.refusal;
+      if (it != session_.poison.end() && it->second.kind == PoisonSource::Kind::Refused)
+        return &it->second.refusal;
     }
     for (int i = 0; i < store_.arity(x); ++i) stack.push_back(store_.child(x, i));
   }
@@ -106,17 +120,20 @@ Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
   if (name == "%lanemask_gt") return Word::concrete(static_cast<uint32_t>(~(bit - 1 + bit)));
   if (name == "%lanemask_ge") return Word::concrete(static_cast<uint32_t>(~(bit - 1)));
   if (name == "%dynamic_smem_size") return Word::concrete(launch_.dynamic_shared);
-  if (name.starts_with("%cluster_nctaid") || name.starts_with("%nclusterid") || name.starts_with("%cluster_ctaid") ||
-      name.starts_with("%clusterid"))
-    return Word::symbolic(poison_term("special register '" + name + "'", term::bv(32), 0,
-                                      {PoisonSource::Kind::Refused, "", {name, {}, "clusters are not modelled"}, {}}));
+  if (name.starts_with("%cluster_nctaid") || name.starts_with("%nclusterid") ||
+      name.starts_with("%cluster_ctaid") || name.starts_with("%clusterid"))
+    return Word::symbolic(poison_term(
+        "special register '" + name + "'", term::bv(32), 0,
+        {PoisonSource::Kind::Refused, "", {name, {}, "clusters are not modelled"}, {}}));
   const bool clock = name.starts_with("%clock") || name.starts_with("%globaltimer");
   const term::Type type = term::bv(name == "%clock64" || name == "%globaltimer" ? 64 : 32);
   if (clock)
-    return Word::symbolic(poison_term("special register '" + name + "'", type, 0,
-                                      {PoisonSource::Kind::Uninitialized, "special register '" + name + "'", {}, {}}));
-  return Word::symbolic(poison_term("special register '" + name + "'", type, 0,
-                                    {PoisonSource::Kind::Refused, "", {name, {}, "this special register is not modelled"}, {}}));
+    return Word::symbolic(poison_term(
+        "special register '" + name + "'", type, 0,
+        {PoisonSource::Kind::Uninitialized, "special register '" + name + "'", {}, {}}));
+  return Word::symbolic(poison_term(
+      "special register '" + name + "'", type, 0,
+      {PoisonSource::Kind::Refused, "", {name, {}, "this special register is not modelled"}, {}}));
 }
 
 Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, int width) {
@@ -130,14 +147,22 @@ Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, in
     case ptx::Operand::Kind::Special:
       return special(warp, lane, op.text);
     case ptx::Operand::Kind::Symbol:
-      if (op.home == ptx::Operand::Home::Local && kernel_.function->locals[op.index].space == ptx::StateSpace::Param)
+      if (op.home == ptx::Operand::Home::Local &&
+          kernel_.function->locals[op.index].space == ptx::StateSpace::Param)
         return Word::symbolic(
             poison_term("symbol '" + op.text + "'", term::bv(64), 0,
-                        {PoisonSource::Kind::Refused, "", {op.text, {}, "the address of a function's parameter is taken"}, {}}));
-      if (const auto base = symbol_address(op)) return Word::concrete(*base + static_cast<uint64_t>(op.offset));
-      return Word::symbolic(
-          poison_term("symbol '" + op.text + "'", term::bv(64), 0,
-                      {PoisonSource::Kind::Refused, "", {op.text, {}, "variables of module scope without initial values are not modelled"}, {}}));
+                        {PoisonSource::Kind::Refused,
+                         "",
+                         {op.text, {}, "the address of a function's parameter is taken"},
+                         {}}));
+      if (const auto base = symbol_address(op))
+        return Word::concrete(*base + static_cast<uint64_t>(op.offset));
+      return Word::symbolic(poison_term(
+          "symbol '" + op.text + "'", term::bv(64), 0,
+          {PoisonSource::Kind::Refused,
+           "",
+           {op.text, {}, "variables of module scope without initial values are not modelled"},
+           {}}));
     default:
       return Word{};
   }
@@ -147,9 +172,10 @@ void CtaExecutor::write(Warp& warp, int lane, const ptx::Operand& op, const Word
   if (op.kind == ptx::Operand::Kind::Register) warp.registers[op.reg].set(lane, word);
 }
 
-Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t cell, PoisonSource source) {
-  const std::string key =
-      fmt::format("{}/{}/{}/{}/{}", state_.name, launch_.index, what, static_cast<int>(type.cls), type.width);
+Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t cell,
+                              PoisonSource source) {
+  const std::string key = fmt::format("{}/{}/{}/{}/{}", state_.name, launch_.index, what,
+                                      static_cast<int>(type.cls), type.width);
   const auto it = poison_groups_.find(key);
   term::GroupId id;
   if (it != poison_groups_.end()) {
@@ -161,7 +187,8 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
       if (store_.group(g).name == key) id = g;
     if (id == store_.group_count()) {
       term::Group group;
-      const bool refused = source.kind == PoisonSource::Kind::Refused || source.kind == PoisonSource::Kind::Tainted;
+      const bool refused =
+          source.kind == PoisonSource::Kind::Refused || source.kind == PoisonSource::Kind::Tainted;
       group.kind = refused ? term::Group::Kind::Refused : term::Group::Kind::Poison;
       group.name = key;
       // Conditions are read off a one-bit word.
@@ -172,12 +199,14 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
     poison_groups_[key] = id;
   }
   const Term leaf = store_.leaf(id, {cell, 0});
-  return type.cls == term::TypeClass::Bool ? store_.make(Kind::BvEq, {leaf, store_.bits(1, 1)}) : leaf;
+  return type.cls == term::TypeClass::Bool ? store_.make(Kind::BvEq, {leaf, store_.bits(1, 1)})
+                                           : leaf;
 }
 
 Term CtaExecutor::unset_term(term::Type type) {
-  const Term t = poison_term("uninitialised register", type, pc_,
-                             {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
+  const Term t =
+      poison_term("uninitialised register", type, pc_,
+                  {PoisonSource::Kind::Uninitialized, "a register that was never written", {}, {}});
   Term leaf = t;
   for (int i = 0; i < store_.arity(t); ++i)
     if (store_.kind(store_.child(t, i)) == Kind::Poison) leaf = store_.child(t, i);
@@ -185,12 +214,13 @@ Term CtaExecutor::unset_term(term::Type type) {
   return t;
 }
 
-void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc, const std::string& where,
-                            const std::string& index) {
+void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc,
+                            const std::string& where, const std::string& index) {
   constexpr size_t kMost = 4096;
   if (!value.valid() || store_.kind(value) != Kind::Poison) return;
   const auto source = session_.poison.find(store_.groups(value)[0]);
-  if (source == session_.poison.end() || source->second.kind != PoisonSource::Kind::Uninitialized) return;
+  if (source == session_.poison.end() || source->second.kind != PoisonSource::Kind::Uninitialized)
+    return;
   std::map<int64_t, coequal::Access>& reads = source->second.reads;
   const int64_t cell = store_.anchor(value, 0).cell;
   if (reads.size() >= kMost || reads.count(cell)) return;
@@ -202,8 +232,9 @@ void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc, con
 
 Word CtaExecutor::refused_at(uint32_t pc, const std::string& reason) {
   const std::string spelling = kernel_.function->body[pc].spelling();
-  return Word::symbolic(poison_term(fmt::format("{} {} {}", kernel_.function->name, pc, reason), term::bv(64), 0,
-                                    {PoisonSource::Kind::Refused, "", {spelling, span(pc), reason}, {}}));
+  return Word::symbolic(
+      poison_term(fmt::format("{} {} {}", kernel_.function->name, pc, reason), term::bv(64), 0,
+                  {PoisonSource::Kind::Refused, "", {spelling, span(pc), reason}, {}}));
 }
 
 Word CtaExecutor::refused(const isa::Decoded& d, const std::string& reason) {
@@ -211,7 +242,8 @@ Word CtaExecutor::refused(const isa::Decoded& d, const std::string& reason) {
 }
 
 Word CtaExecutor::tainted_word(int width) {
-  return Word::symbolic(poison_term("tainted", term::bv(8 * width), 0, {PoisonSource::Kind::Tainted, "", {}, {}}));
+  return Word::symbolic(
+      poison_term("tainted", term::bv(8 * width), 0, {PoisonSource::Kind::Tainted, "", {}, {}}));
 }
 
 Term CtaExecutor::real_of_bits(uint64_t bits, term::FloatFormat format) {
@@ -225,7 +257,8 @@ Term CtaExecutor::real_of_bits(uint64_t bits, term::FloatFormat format) {
     t = store_.infinity(float_sign(spec, bits));
   } else {
     const FloatParts parts = float_parts(spec, bits);
-    term::Rational value = term::Rational::from_u64(parts.mantissa) * term::Rational::power_of_two(parts.exponent);
+    term::Rational value =
+        term::Rational::from_u64(parts.mantissa) * term::Rational::power_of_two(parts.exponent);
     t = store_.real(parts.negative ? -value : value);
   }
   it->second = t;
@@ -237,16 +270,20 @@ bool CtaExecutor::extends_exactly(uint64_t bits, MotionId motion, int width, boo
   const auto range = motions_->range(motion);
   const int64_t v = value_of(bits, width, is_signed);
   const int64_t low = is_signed ? -(int64_t{1} << (width - 1)) : 0;
-  const int64_t high = is_signed ? (int64_t{1} << (width - 1)) - 1 : static_cast<int64_t>(low_mask(width));
+  const int64_t high =
+      is_signed ? (int64_t{1} << (width - 1)) - 1 : static_cast<int64_t>(low_mask(width));
   int64_t a, b;
-  if (__builtin_add_overflow(v, range.min, &a) || __builtin_add_overflow(v, range.max, &b)) return false;
+  if (__builtin_add_overflow(v, range.min, &a) || __builtin_add_overflow(v, range.max, &b))
+    return false;
   return a >= low && b <= high;
 }
 
 uint64_t CtaExecutor::concretize(const Word& word, int width) {
   if (word.motion) {
     const uint64_t mask = low_mask(width);
-    motions_->narrow([&](size_t i) { return (static_cast<uint64_t>(motions_->value(word.motion, i)) & mask) == 0; });
+    motions_->narrow([&](size_t i) {
+      return (static_cast<uint64_t>(motions_->value(word.motion, i)) & mask) == 0;
+    });
   }
   return word.bits & low_mask(width);
 }
@@ -275,7 +312,8 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
         default:
           break;
       }
-      return store_.make(Kind::RealOfBits, {term_of(word, bits_type(type.width))}, static_cast<uint64_t>(type.format));
+      return store_.make(Kind::RealOfBits, {term_of(word, bits_type(type.width))},
+                         static_cast<uint64_t>(type.format));
     case OperandType::Class::Bits:
       switch (word.tag) {
         case Tag::Concrete: {
@@ -288,7 +326,8 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
           if (fresh) {
             term::GroupId id = static_cast<term::GroupId>(store_.group_count());
             for (term::GroupId g = 0; g < store_.group_count(); ++g)
-              if (store_.group(g).kind == term::Group::Kind::Iota && store_.group(g).name == name) id = g;
+              if (store_.group(g).kind == term::Group::Kind::Iota && store_.group(g).name == name)
+                id = g;
             if (id == store_.group_count()) {
               term::Group group;
               group.kind = term::Group::Kind::Iota;
@@ -302,7 +341,8 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
           return store_.leaf(it->second, {sign_extend(word.bits, type.width), word.motion});
         }
         case Tag::Real: {
-          const Term b = store_.make(Kind::BitsOfReal, {word.term}, static_cast<uint64_t>(word.format));
+          const Term b =
+              store_.make(Kind::BitsOfReal, {word.term}, static_cast<uint64_t>(word.format));
           return resize(b);
         }
         case Tag::Bits:
@@ -325,7 +365,8 @@ Word CtaExecutor::word_of(const Term& t, const OperandType& type) {
       return Word::boolean(t);
     case OperandType::Class::Bits:
       if (const auto bits = store_.as_bits(t)) return Word::concrete(*bits);
-      if (store_.kind(t) == Kind::Leaf && store_.group(store_.groups(t)[0]).kind == term::Group::Kind::Iota) {
+      if (store_.kind(t) == Kind::Leaf &&
+          store_.group(store_.groups(t)[0]).kind == term::Group::Kind::Iota) {
         const term::Anchor a = store_.anchor(t, 0);
         return Word::concrete(static_cast<uint64_t>(a.cell) & low_mask(type.width), a.motion);
       }
@@ -343,18 +384,21 @@ std::optional<TensorId> CtaExecutor::tensor_at(uint64_t address) const {
   const Location l = locate_generic(address);
   if (l.place != Place::Tensor || l.object >= state_.tensors->size()) return std::nullopt;
   const int64_t size = (*state_.tensors)[l.object].storage_bytes();
-  return l.offset >= -kNear && l.offset <= size + kNear ? std::optional<TensorId>(l.object) : std::nullopt;
+  return l.offset >= -kNear && l.offset <= size + kNear ? std::optional<TensorId>(l.object)
+                                                        : std::nullopt;
 }
 
 bool CtaExecutor::unordered_addresses(uint64_t a, uint64_t b) const {
-  // Where allocations lie is not known: an address may be compared with null and with one into the same tensor.
+  // Where allocations lie is not known: an address may be compared with null and with one into the
+  // same tensor.
   const auto x = tensor_at(a), y = tensor_at(b);
   if (!x && !y) return false;
   if (x && y) return *x != *y;
   return (x ? b : a) != 0;
 }
 
-uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard, uint32_t* symbolic) {
+uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard,
+                                 uint32_t* symbolic) {
   const Bank& bank = warp.registers[guard.reg];
   uint32_t taken = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -368,12 +412,16 @@ uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& 
   return taken;
 }
 
-MotionId CtaExecutor::result_motion(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which) {
+MotionId CtaExecutor::result_motion(const isa::Decoded& d, const Word* src, size_t sources,
+                                    uint64_t rep, size_t which) {
   const OperandType& dst = d.dst_types[which];
   const auto moving = [&](size_t i) { return src[i].motion != 0; };
-  const auto constant = [&](size_t i) { return value_of(src[i].bits, d.src_types[i].width, d.src_types[i].is_signed); };
+  const auto constant = [&](size_t i) {
+    return value_of(src[i].bits, d.src_types[i].width, d.src_types[i].is_signed);
+  };
   const auto exact = [&](size_t i) {
-    return !moving(i) || extends_exactly(src[i].bits, src[i].motion, d.src_types[i].width, d.src_types[i].is_signed);
+    return !moving(i) || extends_exactly(src[i].bits, src[i].motion, d.src_types[i].width,
+                                         d.src_types[i].is_signed);
   };
   tensor::MotionTable& m = *motions_;
   if (which == 0 && dst.cls == OperandType::Class::Bits) {
@@ -440,11 +488,13 @@ MotionId CtaExecutor::result_motion(const isa::Decoded& d, const Word* src, size
   return m.from_values(std::move(values));
 }
 
-void CtaExecutor::narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep, size_t which) {
+void CtaExecutor::narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources,
+                                   uint64_t rep, size_t which) {
   tensor::MotionTable& m = *motions_;
   // Integer comparisons that every CTA answers alike: the difference keeps its side of zero.
-  if (sources >= 2 && d.src_types[0].cls == OperandType::Class::Bits && d.src_types[0].width == d.src_types[1].width &&
-      which == 0 && sources == 2 && d.text->opcode == "setp") {
+  if (sources >= 2 && d.src_types[0].cls == OperandType::Class::Bits &&
+      d.src_types[0].width == d.src_types[1].width && which == 0 && sources == 2 &&
+      d.text->opcode == "setp") {
     const int width = d.src_types[0].width;
     const bool sign = d.src_types[0].is_signed;
     if (extends_exactly(src[0].bits, src[0].motion, width, sign) &&
@@ -476,8 +526,9 @@ void CtaExecutor::narrow_predicate(const isa::Decoded& d, const Word* src, size_
   CHECK(sources <= 8 && d.dst_types.size() <= 4);
   m.narrow([&](size_t c) {
     for (size_t i = 0; i < sources; ++i)
-      in[i] = (src[i].bits + (src[i].motion ? static_cast<uint64_t>(m.value(src[i].motion, c)) : 0)) &
-              low_mask(d.src_types[i].width);
+      in[i] =
+          (src[i].bits + (src[i].motion ? static_cast<uint64_t>(m.value(src[i].motion, c)) : 0)) &
+          low_mask(d.src_types[i].width);
     d.conc(d, in, result);
     return (result[which] & 1) == (rep & 1);
   });
@@ -516,12 +567,16 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
     if (i >= text_destinations)
       results[i] = &warp.condition_code;
     else
-      results[i] = operands[i].kind == ptx::Operand::Kind::Register ? &warp.registers[operands[i].reg] : &sink;
+      results[i] = operands[i].kind == ptx::Operand::Kind::Register
+                       ? &warp.registers[operands[i].reg]
+                       : &sink;
   }
 
   // A selection by a known predicate copies the chosen word as it is.
   const bool selects = d.text->opcode == "selp";
-  const bool compares = d.text->opcode == "setp" && d.src_types[0].cls == OperandType::Class::Bits && d.src_types[0].width == 64;
+  const bool compares = d.text->opcode == "setp" &&
+                        d.src_types[0].cls == OperandType::Class::Bits &&
+                        d.src_types[0].width == 64;
   bool any_float = false;
   for (const OperandType& t : d.dst_types) any_float |= t.cls == OperandType::Class::Float;
   struct Memo {
@@ -546,10 +601,17 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       continue;
     }
     if (known)
-      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
+      for (size_t i = 0; i < sources; ++i)
+        in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
     if (compares && concrete && unordered_addresses(in[0], in[1])) {
       for (size_t i = 0; i < destinations; ++i)
-        results[i]->set(lane, word_of(store_.make(Kind::BvEq, {term_of(refused(d, "addresses of different objects are compared"), bits_type(1)), store_.bits(1, 1)}), kPred));
+        results[i]->set(
+            lane,
+            word_of(store_.make(Kind::BvEq,
+                                {term_of(refused(d, "addresses of different objects are compared"),
+                                         bits_type(1)),
+                                 store_.bits(1, 1)}),
+                    kPred));
       continue;
     }
     if (concrete && !moving && !any_float) {
@@ -562,7 +624,8 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       continue;
     }
     if (known) d.conc(d, in, out);
-    // Words and conditions of constants and indices take their machine value; floats keep the real one beside it.
+    // Words and conditions of constants and indices take their machine value; floats keep the real
+    // one beside it.
     if (!known || any_float) {
       if (!d.sym) {
         for (size_t i = 0; i < destinations; ++i)
@@ -570,17 +633,19 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
         continue;
       }
       thread_ = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-      // What is made depends on the operands' shapes and relative positions alone: where a lane's operands are those of
-      // the lane before in another place, so is the result.
+      // What is made depends on the operands' shapes and relative positions alone: where a lane's
+      // operands are those of the lane before in another place, so is the result.
       term::TermStore::Translation from_before;
       bool moved = before >= 0;
       for (size_t i = 0; i < sources; ++i) {
         const OperandType& type = d.src_types[i];
         const Tag tag = banks[i]->tag[lane];
-        if (before >= 0 && tag == Tag::Concrete && banks[i]->tag[before] == Tag::Concrete && banks[i]->motion[lane] == 0 &&
-            banks[i]->motion[before] == 0 && banks[i]->bits[lane] == banks[i]->bits[before])
+        if (before >= 0 && tag == Tag::Concrete && banks[i]->tag[before] == Tag::Concrete &&
+            banks[i]->motion[lane] == 0 && banks[i]->motion[before] == 0 &&
+            banks[i]->bits[lane] == banks[i]->bits[before])
           continue;
-        const Term now = tag == Tag::Real && type.cls == OperandType::Class::Float && banks[i]->format[lane] == type.format
+        const Term now = tag == Tag::Real && type.cls == OperandType::Class::Float &&
+                                 banks[i]->format[lane] == type.format
                              ? banks[i]->term(lane)
                              : term_of(banks[i]->get(lane), type);
         moved = moved && from_before.add(store_, terms_[i], now);
@@ -613,7 +678,8 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
         const bool keeps = sources <= 4 && i == 0;
         const auto it = std::find_if(memo.begin(), memo.end(), [&](const Memo& entry) {
           for (size_t s = 0; s < sources; ++s)
-            if (entry.bits[s] != words_[s].bits || entry.motions[s] != words_[s].motion) return false;
+            if (entry.bits[s] != words_[s].bits || entry.motions[s] != words_[s].motion)
+              return false;
           return keeps;
         });
         if (it != memo.end()) {
@@ -644,8 +710,11 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
   }
   // A result narrower than its register fills it by sign or zeros.
   for (size_t i = 0; i < text_destinations; ++i) {
-    if (operands[i].kind != ptx::Operand::Kind::Register || d.dst_types[i].cls != OperandType::Class::Bits) continue;
-    const int from = d.dst_types[i].width, to = ptx::bits_of(kernel_.function->registers[operands[i].reg].type);
+    if (operands[i].kind != ptx::Operand::Kind::Register ||
+        d.dst_types[i].cls != OperandType::Class::Bits)
+      continue;
+    const int from = d.dst_types[i].width,
+              to = ptx::bits_of(kernel_.function->registers[operands[i].reg].type);
     if (to <= from) continue;
     for (uint32_t m = mask; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
@@ -664,7 +733,8 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
       const int part = width / static_cast<int>(src.elements.size()) / 8;
       Word joined = operand(warp, lane, src.elements[0], 8 * part);
       for (size_t i = 1; i < src.elements.size(); ++i)
-        joined = concat(joined, part * static_cast<int>(i), operand(warp, lane, src.elements[i], 8 * part), part);
+        joined = concat(joined, part * static_cast<int>(i),
+                        operand(warp, lane, src.elements[i], 8 * part), part);
       write(warp, lane, dst, joined);
       continue;
     }
@@ -672,7 +742,8 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
       const int part = width / static_cast<int>(dst.elements.size()) / 8;
       const Word whole = operand(warp, lane, src, width);
       for (size_t i = 0; i < dst.elements.size(); ++i)
-        write(warp, lane, dst.elements[i], extract(whole, width / 8, part * static_cast<int>(i), part));
+        write(warp, lane, dst.elements[i],
+              extract(whole, width / 8, part * static_cast<int>(i), part));
       continue;
     }
     Word w = operand(warp, lane, src, width);
@@ -683,12 +754,23 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
       }
       Place place = Place::Nowhere;
       switch (d.space) {
-        case ptx::StateSpace::Shared: place = Place::Shared; break;
-        case ptx::StateSpace::Local: place = Place::Local; break;
-        case ptx::StateSpace::Const: place = Place::Const; break;
-        case ptx::StateSpace::Param: place = Place::Param; break;
-        case ptx::StateSpace::Global: place = Place::Tensor; break;
-        default: break;
+        case ptx::StateSpace::Shared:
+          place = Place::Shared;
+          break;
+        case ptx::StateSpace::Local:
+          place = Place::Local;
+          break;
+        case ptx::StateSpace::Const:
+          place = Place::Const;
+          break;
+        case ptx::StateSpace::Param:
+          place = Place::Param;
+          break;
+        case ptx::StateSpace::Global:
+          place = Place::Tensor;
+          break;
+        default:
+          break;
       }
       if (d.op == isa::Op::Isspacep) {
         w = Word::concrete(locate_generic(w.bits).place == place);
@@ -711,24 +793,29 @@ Word CtaExecutor::extract(const Word& word, int width, int first, int count) {
     case Tag::Concrete:
       return Word::concrete(concretize(word, 8 * width) >> (8 * first) & low_mask(8 * count));
     default:
-      return word_of(store_.make(Kind::BvExtract, {term_of(word, bits_type(8 * width))}, 8 * first, 8 * count),
-                     bits_type(8 * count));
+      return word_of(
+          store_.make(Kind::BvExtract, {term_of(word, bits_type(8 * width))}, 8 * first, 8 * count),
+          bits_type(8 * count));
   }
 }
 
 Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int high_width) {
   if (low.tag == Tag::Unset && high.tag == Tag::Unset) return low;
   if (low.tag == Tag::Concrete && high.tag == Tag::Concrete && low_width + high_width <= 8)
-    return Word::concrete(concretize(low, 8 * low_width) | concretize(high, 8 * high_width) << (8 * low_width));
+    return Word::concrete(concretize(low, 8 * low_width) | concretize(high, 8 * high_width)
+                                                               << (8 * low_width));
   if (low_width + high_width > 8) return Word{};
-  return word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)), term_of(low, bits_type(8 * low_width))}),
+  return word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)),
+                                              term_of(low, bits_type(8 * low_width))}),
                  bits_type(8 * (low_width + high_width)));
 }
 
 Word CtaExecutor::unwritten(int64_t offset, int width) {
   PoisonSource source{PoisonSource::Kind::Uninitialized, unwritten_name_, {}, {}};
   const Term t = poison_term(unwritten_name_, term::bv(8 * width), offset, std::move(source));
-  if (unwritten_by_) note_read(t, unwritten_by_->thread, unwritten_by_->instruction, unwritten_where_, std::to_string(offset));
+  if (unwritten_by_)
+    note_read(t, unwritten_by_->thread, unwritten_by_->instruction, unwritten_where_,
+              std::to_string(offset));
   return Word::symbolic(t);
 }
 

@@ -1,5 +1,6 @@
-// Warp collectives and their member masks: shuffles, votes, matches, reductions, elections and warp barriers. (PTX ISA, "shfl.sync",
-// "vote.sync", "match.sync", "redux.sync", "elect.sync", "bar.warp.sync".)
+// Warp collectives and their member masks: shuffles, votes, matches, reductions, elections and warp
+// barriers. (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync",
+// "bar.warp.sync".)
 #include <bit>
 
 #include "exec/cta.h"
@@ -32,12 +33,16 @@ bool CtaExecutor::is_collective(isa::Op op) {
   }
 }
 
-const ptx::Operand& CtaExecutor::member_operand(const isa::Decoded& d) { return d.text->operands.back(); }
+const ptx::Operand& CtaExecutor::member_operand(const isa::Decoded& d) {
+  return d.text->operands.back();
+}
 
-CtaExecutor::Step CtaExecutor::reach_collective(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d) {
+CtaExecutor::Step CtaExecutor::reach_collective(Warp& warp, Fragment& fragment, uint32_t mask,
+                                                const isa::Decoded& d) {
   Meeting meeting;
   meeting.mask = mask;
-  for (uint32_t m = mask; m; m &= m - 1) meeting.text[static_cast<size_t>(std::countr_zero(m))] = &d;
+  for (uint32_t m = mask; m; m &= m - 1)
+    meeting.text[static_cast<size_t>(std::countr_zero(m))] = &d;
   const uint32_t absent = name_members(warp, meeting);
   if (out_.aborted) return Step::Aborted;
   if (absent && !fragment.forced) {
@@ -76,7 +81,8 @@ bool CtaExecutor::release_warp_waits() {
     for (Fragment& f : warp.fragments)
       if (f.wait == Wait::Warp) waiting.push_back(&f);
     if (waiting.empty()) continue;
-    // Lanes may execute one collective at different positions of the text: the same instruction for the same members.
+    // Lanes may execute one collective at different positions of the text: the same instruction for
+    // the same members.
     for (Fragment* first : waiting) {
       const isa::Decoded& d = kernel_.decoded.body[first->pc];
       if (!is_collective(d.op)) continue;
@@ -85,10 +91,13 @@ bool CtaExecutor::release_warp_waits() {
       const auto join = [&](Fragment* f) {
         together.push_back(f);
         meeting.mask |= f->mask;
-        for (uint32_t m = f->mask; m; m &= m - 1) meeting.text[static_cast<size_t>(std::countr_zero(m))] = &kernel_.decoded.body[f->pc];
+        for (uint32_t m = f->mask; m; m &= m - 1)
+          meeting.text[static_cast<size_t>(std::countr_zero(m))] = &kernel_.decoded.body[f->pc];
       };
       for (Fragment* f : waiting)
-        if (f->fork == first->fork && kernel_.decoded.body[f->pc].text->spelling() == d.text->spelling()) join(f);
+        if (f->fork == first->fork &&
+            kernel_.decoded.body[f->pc].text->spelling() == d.text->spelling())
+          join(f);
       if (together.size() < 2) continue;
       const uint32_t absent = name_members(warp, meeting);
       if (out_.aborted) return true;
@@ -122,35 +131,43 @@ CtaExecutor::Step CtaExecutor::meet(Warp& warp, const Meeting& meeting) {
     const uint32_t pc = pc_of(d), members = meeting.members[static_cast<size_t>(lane)];
     if (!(members >> lane & 1)) {
       report(DefectKind::InactiveLane,
-             fmt::format("lane {} executes '{}' with member mask {:#010x}, which does not name it", lane,
-                         d.text->spelling(), members),
+             fmt::format("lane {} executes '{}' with member mask {:#010x}, which does not name it",
+                         lane, d.text->spelling(), members),
              {access(Accessed::Kind::Other, base + static_cast<uint32_t>(lane), pc)});
       continue;
     }
     // A living lane that is named takes part with the same mask, or the mask is wrong.
     uint32_t absent = members & warp.living & ~meeting.mask;
     for (uint32_t n = members & meeting.mask; n; n &= n - 1)
-      if (meeting.members[static_cast<size_t>(std::countr_zero(n))] != members) absent |= n & (0u - n);
+      if (meeting.members[static_cast<size_t>(std::countr_zero(n))] != members)
+        absent |= n & (0u - n);
     if (absent) {
       const int other = std::countr_zero(absent);
       uint32_t elsewhere = pc;
       for (const Fragment& f : warp.fragments)
         if (f.mask >> other & 1) elsewhere = f.pc;
       report(DefectKind::InactiveLane,
-             fmt::format("'{}' names lane {}, which does not take part{}", d.text->spelling(), other,
-                         meeting.mask >> other & 1 ? " with the same mask" : ""),
+             fmt::format("'{}' names lane {}, which does not take part{}", d.text->spelling(),
+                         other, meeting.mask >> other & 1 ? " with the same mask" : ""),
              {access(Accessed::Kind::Other, base + static_cast<uint32_t>(lane), pc),
               access(Accessed::Kind::Other, base + static_cast<uint32_t>(other), elsewhere)});
     }
   }
   switch (meeting.at(std::countr_zero(meeting.mask)).op) {
-    case Op::Shfl: return execute_shuffle(warp, meeting);
-    case Op::Vote: return execute_vote(warp, meeting);
-    case Op::Match: return execute_match(warp, meeting);
-    case Op::Redux: return execute_redux(warp, meeting);
-    case Op::Elect: return execute_elect(warp, meeting);
-    case Op::BarWarpSync: return execute_warp_barrier(warp, meeting);
-    default: CHECK(false);
+    case Op::Shfl:
+      return execute_shuffle(warp, meeting);
+    case Op::Vote:
+      return execute_vote(warp, meeting);
+    case Op::Match:
+      return execute_match(warp, meeting);
+    case Op::Redux:
+      return execute_redux(warp, meeting);
+    case Op::Elect:
+      return execute_elect(warp, meeting);
+    case Op::BarWarpSync:
+      return execute_warp_barrier(warp, meeting);
+    default:
+      CHECK(false);
   }
 }
 
@@ -176,11 +193,14 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
     const std::vector<ptx::Operand>& ops = d.text->operands;
     // shfl.sync.mode.b32 d{|p}, a, b, c, membermask
     const size_t first = ops[0].has_pair ? 2 : 1;
-    const Word b_word = operand(warp, lane, ops[first + 1], 32), c_word = operand(warp, lane, ops[first + 2], 32);
+    const Word b_word = operand(warp, lane, ops[first + 1], 32),
+               c_word = operand(warp, lane, ops[first + 2], 32);
     if (b_word.tag != Tag::Concrete || c_word.tag != Tag::Concrete)
       return abort(pc_of(d), "the lane of '" + d.text->spelling() + "' depends on data");
-    const uint32_t b = static_cast<uint32_t>(concretize(b_word, 32)), c = static_cast<uint32_t>(concretize(c_word, 32));
-    const int bval = static_cast<int>(b & 31), clamp = static_cast<int>(c & 31), segment = static_cast<int>(c >> 8 & 31);
+    const uint32_t b = static_cast<uint32_t>(concretize(b_word, 32)),
+                   c = static_cast<uint32_t>(concretize(c_word, 32));
+    const int bval = static_cast<int>(b & 31), clamp = static_cast<int>(c & 31),
+              segment = static_cast<int>(c >> 8 & 31);
     const int max_lane = (lane & segment) | (clamp & ~segment & 31), min_lane = lane & segment;
     int from = lane;
     bool inside = true;
@@ -211,13 +231,16 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
       Defect defect;
       defect.kind = DefectKind::InactiveLane;
       defect.program = state_.name;
-      defect.message = fmt::format("lane {} takes a value from lane {}, which {}", lane, from,
-                                   warp.living >> from & 1 ? "does not take part" : "has exited or does not exist");
+      defect.message = fmt::format(
+          "lane {} takes a value from lane {}, which {}", lane, from,
+          warp.living >> from & 1 ? "does not take part" : "has exited or does not exist");
       const uint32_t pc = pc_of(d);
-      defect.accesses = {access(Accessed::Kind::Other, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc)};
+      defect.accesses = {
+          access(Accessed::Kind::Other, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc)};
       values[lane] = Word::symbolic(
           poison_term(fmt::format("{} {} absent lane", kernel_.function->name, pc), term::bv(32),
-                      warp.index * kWarpSize + lane, {PoisonSource::Kind::InactiveLane, "", {}, std::move(defect)}));
+                      warp.index * kWarpSize + lane,
+                      {PoisonSource::Kind::InactiveLane, "", {}, std::move(defect)}));
     }
   }
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -255,17 +278,27 @@ CtaExecutor::Step CtaExecutor::execute_vote(Warp& warp, const Meeting& meeting) 
         any = any ? store_.make(Kind::Or, {*any, v}) : v;
         if (mode == isa::VoteMode::Ballot) {
           const Term bit = store_.make(Kind::BvOfBool, {v}, 0, 32);
-          ballot = store_.make(Kind::BvOr, {ballot, store_.make(Kind::BvShl, {bit, store_.bits(static_cast<uint64_t>(other), 32)})});
+          ballot = store_.make(
+              Kind::BvOr,
+              {ballot,
+               store_.make(Kind::BvShl, {bit, store_.bits(static_cast<uint64_t>(other), 32)})});
         }
       }
       if (!all) all = any = store_.boolean(false);
       switch (mode) {
-        case isa::VoteMode::All: it->second = word_of(*all, kPred); break;
-        case isa::VoteMode::Any: it->second = word_of(*any, kPred); break;
-        case isa::VoteMode::Uni:
-          it->second = word_of(store_.make(Kind::Or, {*all, store_.make(Kind::Not, {*any})}), kPred);
+        case isa::VoteMode::All:
+          it->second = word_of(*all, kPred);
           break;
-        case isa::VoteMode::Ballot: it->second = word_of(ballot, kBits32); break;
+        case isa::VoteMode::Any:
+          it->second = word_of(*any, kPred);
+          break;
+        case isa::VoteMode::Uni:
+          it->second =
+              word_of(store_.make(Kind::Or, {*all, store_.make(Kind::Not, {*any})}), kPred);
+          break;
+        case isa::VoteMode::Ballot:
+          it->second = word_of(ballot, kBits32);
+          break;
       }
     }
     results[lane] = it->second;
@@ -278,7 +311,8 @@ CtaExecutor::Step CtaExecutor::execute_vote(Warp& warp, const Meeting& meeting) 
 }
 
 Term CtaExecutor::same_bits(const Word& a, const Word& b, int width) {
-  if (a.tag == Tag::Concrete && b.tag == Tag::Concrete) return store_.boolean(concretize(a, width) == concretize(b, width));
+  if (a.tag == Tag::Concrete && b.tag == Tag::Concrete)
+    return store_.boolean(concretize(a, width) == concretize(b, width));
   const OperandType type{OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
   return store_.make(Kind::BvEq, {term_of(a, type), term_of(b, type)});
 }
@@ -303,7 +337,8 @@ CtaExecutor::Step CtaExecutor::execute_match(Warp& warp, const Meeting& meeting)
     Term found = store_.bits(0, 32), all = store_.boolean(true);
     for (uint32_t n = partners; n; n &= n - 1) {
       const int other = std::countr_zero(n);
-      const Term same = same_bits(values[static_cast<size_t>(lane)], values[static_cast<size_t>(other)], width);
+      const Term same =
+          same_bits(values[static_cast<size_t>(lane)], values[static_cast<size_t>(other)], width);
       if (static_cast<isa::MatchMode>(form.mode) == isa::MatchMode::Any)
         found = store_.make(Kind::BvOr, {found, bit(same, 1u << other)});
       else
@@ -326,19 +361,27 @@ CtaExecutor::Step CtaExecutor::execute_redux(Warp& warp, const Meeting& meeting)
   std::array<Term, kWarpSize> values;
   for (uint32_t m = meeting.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    values[static_cast<size_t>(lane)] = term_of(operand(warp, lane, meeting.at(lane).text->operands[1], 32), kBits32);
+    values[static_cast<size_t>(lane)] =
+        term_of(operand(warp, lane, meeting.at(lane).text->operands[1], 32), kBits32);
   }
   const auto combine = [&](const Term& a, const Term& b) {
     const auto least = [&](const Term& x, const Term& y) {
-      return store_.make(Kind::Select, {store_.make(is_signed ? Kind::BvSlt : Kind::BvUlt, {x, y}), a, b});
+      return store_.make(Kind::Select,
+                         {store_.make(is_signed ? Kind::BvSlt : Kind::BvUlt, {x, y}), a, b});
     };
     switch (static_cast<isa::ReduxOp>(form.mode)) {
-      case isa::ReduxOp::Add: return store_.make(Kind::BvAdd, {a, b});
-      case isa::ReduxOp::And: return store_.make(Kind::BvAnd, {a, b});
-      case isa::ReduxOp::Or: return store_.make(Kind::BvOr, {a, b});
-      case isa::ReduxOp::Xor: return store_.make(Kind::BvXor, {a, b});
-      case isa::ReduxOp::Min: return least(a, b);
-      case isa::ReduxOp::Max: return least(b, a);
+      case isa::ReduxOp::Add:
+        return store_.make(Kind::BvAdd, {a, b});
+      case isa::ReduxOp::And:
+        return store_.make(Kind::BvAnd, {a, b});
+      case isa::ReduxOp::Or:
+        return store_.make(Kind::BvOr, {a, b});
+      case isa::ReduxOp::Xor:
+        return store_.make(Kind::BvXor, {a, b});
+      case isa::ReduxOp::Min:
+        return least(a, b);
+      case isa::ReduxOp::Max:
+        return least(b, a);
     }
     CHECK(false);
   };
@@ -350,13 +393,15 @@ CtaExecutor::Step CtaExecutor::execute_redux(Warp& warp, const Meeting& meeting)
       result = result ? combine(*result, value) : value;
     }
     // A lane that its own mask does not name was reported.
-    write(warp, lane, meeting.at(lane).text->operands[0], result ? word_of(*result, kBits32) : tainted_word(4));
+    write(warp, lane, meeting.at(lane).text->operands[0],
+          result ? word_of(*result, kBits32) : tainted_word(4));
   }
   return Step::Next;
 }
 
 CtaExecutor::Step CtaExecutor::execute_elect(Warp& warp, const Meeting& meeting) {
-  // elect.sync d|p, membermask: which lane is the leader is the hardware's choice, the same at every call.
+  // elect.sync d|p, membermask: which lane is the leader is the hardware's choice, the same at
+  // every call.
   out_.notes.insert("elect.sync is taken to choose the lowest of the lanes that take part");
   for (uint32_t m = meeting.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);

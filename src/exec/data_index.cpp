@@ -17,13 +17,15 @@ bool fits(__int128 v, int width) {
 }
 
 int64_t signed_value(uint64_t bits, int width) {
-  return width >= 64 ? static_cast<int64_t>(bits) : static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  return width >= 64 ? static_cast<int64_t>(bits)
+                     : static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
 }
 
 // The range of a sum, if no living CTA wraps it in `width` bits.
 std::optional<IndexRange> checked(IndexRange r, int width, tensor::MotionTable& motions) {
   const auto range = motions.range(r.motion);
-  const __int128 least = __int128{r.known} + range.min + r.low, most = __int128{r.known} + range.max + r.high;
+  const __int128 least = __int128{r.known} + range.min + r.low,
+                 most = __int128{r.known} + range.max + r.high;
   if (!fits(least, width) || !fits(most, width)) return std::nullopt;
   return r;
 }
@@ -38,18 +40,23 @@ std::optional<IndexRange> leaf_range(const term::TermStore& store, const Term& l
   const bool is_signed = is_signed_integer(group.dtype);
   __int128 low = is_signed ? -(__int128{1} << (width - 1)) : 0;
   __int128 high = is_signed ? (__int128{1} << (width - 1)) - 1 : (__int128{1} << width) - 1;
-  const auto whole = [](const std::optional<term::Rational>& r) { return r ? r->floor().as_int64() : std::nullopt; };
+  const auto whole = [](const std::optional<term::Rational>& r) {
+    return r ? r->floor().as_int64() : std::nullopt;
+  };
   if (const auto v = whole(group.bounds.min)) low = std::max<__int128>(low, *v);
   if (const auto v = whole(group.bounds.max)) high = std::min<__int128>(high, *v);
   if (const auto v = whole(group.bounds.above)) low = std::max<__int128>(low, __int128{*v} + 1);
-  if (const auto v = whole(group.bounds.below)) high = std::min<__int128>(high, __int128{*v} - (group.bounds.below->is_integer() ? 1 : 0));
+  if (const auto v = whole(group.bounds.below))
+    high = std::min<__int128>(high, __int128{*v} - (group.bounds.below->is_integer() ? 1 : 0));
   if (low > high || !fits(low, width) || !fits(high, width)) return std::nullopt;
   return IndexRange{0, 0, static_cast<int64_t>(low), static_cast<int64_t>(high), 1};
 }
 
-std::optional<IndexRange> add(const IndexRange& a, const IndexRange& b, tensor::MotionTable& motions) {
+std::optional<IndexRange> add(const IndexRange& a, const IndexRange& b,
+                              tensor::MotionTable& motions) {
   IndexRange r;
-  if (__builtin_add_overflow(a.known, b.known, &r.known) || __builtin_add_overflow(a.low, b.low, &r.low) ||
+  if (__builtin_add_overflow(a.known, b.known, &r.known) ||
+      __builtin_add_overflow(a.low, b.low, &r.low) ||
       __builtin_add_overflow(a.high, b.high, &r.high))
     return std::nullopt;
   r.motion = motions.add(a.motion, b.motion);
@@ -74,7 +81,8 @@ std::optional<IndexRange> scale(const IndexRange& a, int64_t factor, tensor::Mot
   return r;
 }
 
-// The range narrowed to a limit; the whole of it where the limit leaves nothing, or where parts move.
+// The range narrowed to a limit; the whole of it where the limit leaves nothing, or where parts
+// move.
 IndexRange intersect(const IndexRange& r, const IndexLimit& limit) {
   if (r.motion) return r;
   IndexRange out = r;
@@ -92,7 +100,8 @@ IndexRange intersect(const IndexRange& r, const IndexLimit& limit) {
   return out;
 }
 
-// Where `word` = `bits`, what one of the word's operands is equal to; false if that does not follow.
+// Where `word` = `bits`, what one of the word's operands is equal to; false if that does not
+// follow.
 bool undo_one_step(const term::TermStore& store, Term& word, uint64_t& bits) {
   const Kind kind = store.kind(word);
   if (kind != Kind::BvAdd && kind != Kind::BvMul) return false;
@@ -117,13 +126,15 @@ bool undo_one_step(const term::TermStore& store, Term& word, uint64_t& bits) {
 
 class Ranges {
  public:
-  Ranges(const term::TermStore& store, tensor::MotionTable& motions) : store_(store), motions_(motions) {}
+  Ranges(const term::TermStore& store, tensor::MotionTable& motions)
+      : store_(store), motions_(motions) {}
 
   std::optional<IndexRange> of(const Term& word, const IndexLimits& limits) const {
     std::optional<IndexRange> r = natural(word, limits);
     const int width = store_.type(word).width;
     constexpr int kNarrow = 12;
-    if (!r && width <= kNarrow) r = IndexRange{0, 0, -(int64_t{1} << (width - 1)), (int64_t{1} << (width - 1)) - 1, 1};
+    if (!r && width <= kNarrow)
+      r = IndexRange{0, 0, -(int64_t{1} << (width - 1)), (int64_t{1} << (width - 1)) - 1, 1};
     for (const IndexLimit& limit : limits) {
       if (limit.word != word) continue;
       if (r)
@@ -205,14 +216,16 @@ class Ranges {
         if (!a || !b || a->motion != b->motion) return std::nullopt;
         // Both arms as distances from the first one's known part.
         int64_t shift, b_low, b_high;
-        if (__builtin_sub_overflow(b->known, a->known, &shift) || __builtin_add_overflow(b->low, shift, &b_low) ||
+        if (__builtin_sub_overflow(b->known, a->known, &shift) ||
+            __builtin_add_overflow(b->low, shift, &b_low) ||
             __builtin_add_overflow(b->high, shift, &b_high))
           return std::nullopt;
         IndexRange r = *a;
         r.low = std::min(a->low, b_low);
         r.high = std::max(a->high, b_high);
         int64_t between;
-        if (__builtin_sub_overflow(b_low, a->low, &between) || between == INT64_MIN) return std::nullopt;
+        if (__builtin_sub_overflow(b_low, a->low, &between) || between == INT64_MIN)
+          return std::nullopt;
         const bool fixed_a = a->low == a->high, fixed_b = b->low == b->high;
         int64_t step = std::gcd(fixed_a ? 0 : a->step, fixed_b ? 0 : b->step);
         step = std::gcd(step, std::abs(between));
@@ -243,7 +256,8 @@ IndexLimit together(const IndexLimits& limits, const Term& word) {
   return all;
 }
 
-void add_limits_within(const term::TermStore& store, const Term& condition, bool truth, int depth, IndexLimits& limits) {
+void add_limits_within(const term::TermStore& store, const Term& condition, bool truth, int depth,
+                       IndexLimits& limits) {
   constexpr int kMostNested = 8;
   std::vector<std::pair<Term, bool>> todo{{condition, truth}};
   const auto limit = [&](Term word, __int128 low, __int128 high) {
@@ -315,24 +329,27 @@ void add_limits_within(const term::TermStore& store, const Term& condition, bool
 
 }  // namespace
 
-void add_limits(const term::TermStore& store, const Term& condition, bool truth, IndexLimits& limits) {
+void add_limits(const term::TermStore& store, const Term& condition, bool truth,
+                IndexLimits& limits) {
   add_limits_within(store, condition, truth, 0, limits);
 }
 
-std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions, const Term& word,
-                                      const IndexLimits& limits) {
+std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions,
+                                      const Term& word, const IndexLimits& limits) {
   return Ranges(store, motions).of(word, limits);
 }
 
-Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Term& word, int64_t value,
-                  const IndexLimits& limits) {
+Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Term& word,
+                  int64_t value, const IndexLimits& limits) {
   const Ranges ranges(store, motions);
   const int width = store.type(word).width;
   const auto plain = [&] {
     const uint64_t mask = width >= 64 ? ~0ull : (1ull << width) - 1;
     return store.make(Kind::BvEq, {word, store.bits(static_cast<uint64_t>(value) & mask, width)});
   };
-  const auto below = [&](const Term& x, int64_t v) { return index_equals(store, motions, x, v, limits); };
+  const auto below = [&](const Term& x, int64_t v) {
+    return index_equals(store, motions, x, v, limits);
+  };
   // Every step below relies on the word's range: nothing wraps.
   const auto range = ranges.of(word, limits);
   if (!range) return plain();
@@ -341,7 +358,8 @@ Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Te
       return store.boolean(signed_value(*store.as_bits(word), width) == value);
     case Kind::BvAdd:
       for (int i = 0; i < 2; ++i) {
-        const auto r = ranges.of(store.child(word, i), limits), other = ranges.of(store.child(word, 1 - i), limits);
+        const auto r = ranges.of(store.child(word, i), limits),
+                   other = ranges.of(store.child(word, 1 - i), limits);
         // A range of the sum may come from a limit alone: then its parts say nothing.
         const auto sum = r && other ? add(*r, *other, motions) : std::nullopt;
         if (sum && checked(*sum, width, motions) && r->low == r->high) {
@@ -375,7 +393,8 @@ Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Te
       return store.make(Kind::BvEq, {x, store.bits(static_cast<uint64_t>(value), from)});
     }
     case Kind::BvExtract: {
-      const auto r = store.payload(word) == 0 ? ranges.of(store.child(word, 0), limits) : std::nullopt;
+      const auto r =
+          store.payload(word) == 0 ? ranges.of(store.child(word, 0), limits) : std::nullopt;
       return r && checked(*r, width, motions) ? below(store.child(word, 0), value) : plain();
     }
     case Kind::BvConcat: {
@@ -384,9 +403,10 @@ Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Te
       if (shift >= 62) return plain();
       const int64_t rest = value & ((int64_t{1} << shift) - 1);
       const auto r = ranges.of(low, limits);
-      const Term low_equals = r && ranges.is_natural(*r)
-                                  ? below(low, rest)
-                                  : store.make(Kind::BvEq, {low, store.bits(static_cast<uint64_t>(rest), shift)});
+      const Term low_equals =
+          r && ranges.is_natural(*r)
+              ? below(low, rest)
+              : store.make(Kind::BvEq, {low, store.bits(static_cast<uint64_t>(rest), shift)});
       return store.make(Kind::And, {below(high, value >> shift), low_equals});
     }
     case Kind::Select: {
@@ -398,7 +418,8 @@ Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Te
       return store.make(Kind::Select, {store.child(word, 0), a, b});
     }
     default: {
-      if (value < range->known + range->low || value > range->known + range->high) return store.boolean(false);
+      if (value < range->known + range->low || value > range->known + range->high)
+        return store.boolean(false);
       if (range->low == range->high) return store.boolean(true);
       return plain();
     }

@@ -1,4 +1,5 @@
-// Addresses that depend on data: which values such a word can take, and the condition for each of them.
+// Addresses that depend on data: which values such a word can take, and the condition for each of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace coequal::exec {
 
-// A word as `known + data`: a known part that may move over the CTAs of the class, and a part that depends on data and takes
-// only values low, low + step, ..., high. All are signed readings that wrap for no input and no living CTA.
+// A word as `known + data`: a known part that may move over the CTAs of the class, and a part that
+// depends on data and takes only values low, low + step, ..., high. All are signed readings that
+// wrap for no input and no living CTA.
 struct IndexRange {
   int64_t known = 0;
   tensor::MotionId motion = 0;
@@ -24,24 +26,27 @@ struct IndexRange {
   }
 };
 
-// What a condition says of one word: its signed reading lies in [low, high] wherever the condition holds.
+// What a condition says of one word: its signed reading lies in [low, high] wherever the condition
+// holds.
 struct IndexLimit {
   term::Term word;
   int64_t low = INT64_MIN, high = INT64_MAX;
 };
 using IndexLimits = std::vector<IndexLimit>;
-// Adds what follows for single words where `condition` has the value `truth`: comparisons with constants, and what "and" and
-// "or" make of them.
-void add_limits(const term::TermStore& store, const term::Term& condition, bool truth, IndexLimits& limits);
+// Adds what follows for single words where `condition` has the value `truth`: comparisons with
+// constants, and what "and" and "or" make of them.
+void add_limits(const term::TermStore& store, const term::Term& condition, bool truth,
+                IndexLimits& limits);
 
-// Nothing if no useful range follows from the declared bounds of the leaves and from the limits; it holds where the limits do.
-std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions, const term::Term& word,
-                                      const IndexLimits& limits = {});
+// Nothing if no useful range follows from the declared bounds of the leaves and from the limits; it
+// holds where the limits do.
+std::optional<IndexRange> index_range(const term::TermStore& store, tensor::MotionTable& motions,
+                                      const term::Term& word, const IndexLimits& limits = {});
 
-// The condition that the word has the signed value `value` (for the representative; moving parts move along), with sums,
-// shifts and extensions undone where they cannot wrap, so that it is a condition on the leaf itself. It is that condition
-// where the limits hold.
-term::Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const term::Term& word, int64_t value,
-                        const IndexLimits& limits = {});
+// The condition that the word has the signed value `value` (for the representative; moving parts
+// move along), with sums, shifts and extensions undone where they cannot wrap, so that it is a
+// condition on the leaf itself. It is that condition where the limits hold.
+term::Term index_equals(term::TermStore& store, tensor::MotionTable& motions,
+                        const term::Term& word, int64_t value, const IndexLimits& limits = {});
 
 }  // namespace coequal::exec

@@ -27,18 +27,18 @@ enum class Access : uint8_t { Read, Write, ReadWrite };
 // One kernel argument, matched against the kernel's .param list by the caller.
 struct Argument {
   enum class Kind : uint8_t { Tensor, Bytes, Scalar } kind = Kind::Bytes;
-  TensorId tensor = 0;               // Tensor
-  int64_t byte_offset = 0;           // Tensor
-  Access access = Access::Read;      // Tensor
-  std::vector<uint8_t> bytes;        // Bytes
-  uint32_t scalar = 0;               // Scalar: index of a free scalar of the store
-  DType dtype = DType::F32;          // Scalar
+  TensorId tensor = 0;           // Tensor
+  int64_t byte_offset = 0;       // Tensor
+  Access access = Access::Read;  // Tensor
+  std::vector<uint8_t> bytes;    // Bytes
+  uint32_t scalar = 0;           // Scalar: index of a free scalar of the store
+  DType dtype = DType::F32;      // Scalar
 };
 
 // A kernel ready to run.
 struct Kernel {
   const ptx::Module* module = nullptr;
-  const ptx::Function* entry = nullptr;     // as it stands in the module
+  const ptx::Function* entry = nullptr;  // as it stands in the module
   InlinedFunction inlined;
   const ptx::Function* function = nullptr;  // with the functions that it calls in place
   isa::DecodedFunction decoded;
@@ -77,22 +77,29 @@ struct Refusal {
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
-// Why a group of Poison or Refused leaves exists: what the caller reports when one reaches an output.
+// Why a group of Poison or Refused leaves exists: what the caller reports when one reaches an
+// output.
 struct PoisonSource {
   // Tainted: what a reported defect (a race, an access out of bounds) left behind.
-  enum class Kind : uint8_t { Uninitialized, InactiveLane, Refused, Tainted } kind = Kind::Uninitialized;
-  std::string what;      // "shared variable 'part'", "register %f3"
-  Refusal refusal;       // Refused
-  Defect defect;         // InactiveLane: what to report when the value reaches an output
+  enum class Kind : uint8_t {
+    Uninitialized,
+    InactiveLane,
+    Refused,
+    Tainted
+  } kind = Kind::Uninitialized;
+  std::string what;  // "shared variable 'part'", "register %f3"
+  Refusal refusal;   // Refused
+  Defect defect;     // InactiveLane: what to report when the value reaches an output
   // Uninitialized: the first load of a cell, for some of the cells.
   std::map<int64_t, coequal::Access> reads{};
 };
 
-// A defect that happens under some inputs only: it is one exactly if the poison in `value` can reach it.
+// A defect that happens under some inputs only: it is one exactly if the poison in `value` can
+// reach it.
 struct Suspicion {
   Defect defect;
   term::Term value;
-  bool race = false;   // what is computed after it may be one interleaving's
+  bool race = false;  // what is computed after it may be one interleaving's
 };
 
 struct LaunchResult {
@@ -102,7 +109,7 @@ struct LaunchResult {
   std::vector<std::string> notes;
   // Constructs that ended the execution of a class: its cells are undecided.
   std::vector<Refusal> refusals;
-  int64_t aborted_ctas = 0;          // CTAs of classes that did not finish
+  int64_t aborted_ctas = 0;  // CTAs of classes that did not finish
   bool out_of_budget = false;
   int64_t thread_instructions = 0;
   int64_t classes = 0;
@@ -118,8 +125,8 @@ struct Session {
   absl::flat_hash_map<term::GroupId, PoisonSource> poison;
 };
 
-// Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only; the caller makes the
-// next versions from the pieces.
+// Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;
+// the caller makes the next versions from the pieces.
 LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch);
 
 }  // namespace coequal::exec

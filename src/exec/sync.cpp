@@ -23,7 +23,8 @@ HappensBefore::HappensBefore(uint32_t threads, bool crosses_warps)
 void HappensBefore::warp_barrier(uint32_t warp, uint32_t mask) {
   const uint32_t first = warp * kWarpSize;
   Clock joined(clocks_[first].size());
-  for (uint32_t m = mask; m; m &= m - 1) join(joined, clocks_[first + static_cast<uint32_t>(std::countr_zero(m))]);
+  for (uint32_t m = mask; m; m &= m - 1)
+    join(joined, clocks_[first + static_cast<uint32_t>(std::countr_zero(m))]);
   for (uint32_t m = mask; m; m &= m - 1) {
     const uint32_t thread = first + static_cast<uint32_t>(std::countr_zero(m));
     clocks_[thread] = joined;
@@ -48,7 +49,8 @@ int AccessHistory::unordered_lane(const Group& group, uint32_t thread, const Hap
   const uint32_t own = group.warp == thread / kWarpSize ? 1u << thread % kWarpSize : 0;
   for (uint32_t others = group.mask & ~own; others; others &= others - 1) {
     const int lane = std::countr_zero(others);
-    if (!order.sees(thread, group.warp * kWarpSize + static_cast<uint32_t>(lane), group.clock)) return lane;
+    if (!order.sees(thread, group.warp * kWarpSize + static_cast<uint32_t>(lane), group.clock))
+      return lane;
   }
   return -1;
 }
@@ -66,17 +68,23 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
     const bool guarded = group.guard.valid() || now.guard.valid();
     const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op;
     // Known words are their bits; a term is the same bits only where one instruction computed it.
-    const bool same_write = now.role == Role::Write && group.role == Role::Write && now.at == group.at &&
-                            (now.instruction == group.instruction || now.value.tag == Tag::Concrete) &&
-                            same_word(now.value, group.value);
+    const bool same_write =
+        now.role == Role::Write && group.role == Role::Write && now.at == group.at &&
+        (now.instruction == group.instruction || now.value.tag == Tag::Concrete) &&
+        same_word(now.value, group.value);
     if (other >= 0) {
       const bool reads = now.role == Role::Read && group.role == Role::Read;
       const bool atomics = now.role == Role::Atomic && group.role == Role::Atomic;
       const bool mixed = atomics && now.atomic_op != group.atomic_op;
       found.same_writes |= same_write;
       if (mixed || (!reads && !atomics && !same_write)) {
-        Conflict conflict{{group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
-                           group.atomic_op, group.guard, {}, 0},
+        Conflict conflict{{group.warp * kWarpSize + static_cast<uint32_t>(other),
+                           group.instruction,
+                           group.role,
+                           group.atomic_op,
+                           group.guard,
+                           {},
+                           0},
                           mixed};
         if (guarded) {
           found.conflicts.push_back(std::move(conflict));
@@ -102,11 +110,12 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
   }
   groups_.resize(kept);
   if (now.role == Role::Write && certain) groups_.clear();
-  // While nothing orders different warps, two groups of two warps already conflict with any later access of another kind.
+  // While nothing orders different warps, two groups of two warps already conflict with any later
+  // access of another kind.
   const bool enough = two_warps && now.role != Role::Write && !order.crosses_warps();
   if (!merged && !enough)
-    groups_.push_back({warp, 1u << lane, order.clock(now.thread), order.epoch(), now.instruction, now.role, now.atomic_op,
-                       now.guard, now.value, now.at});
+    groups_.push_back({warp, 1u << lane, order.clock(now.thread), order.epoch(), now.instruction,
+                       now.role, now.atomic_op, now.guard, now.value, now.at});
   return found;
 }
 
@@ -114,16 +123,19 @@ RaceShadow::Granule& RaceShadow::granule(int64_t index) {
   constexpr int64_t kDense = 1 << 16;
   if (index < 0 || index >= kDense) return sparse_[index];
   if (index >= static_cast<int64_t>(dense_.size()))
-    dense_.resize(static_cast<size_t>(std::min<int64_t>(kDense, std::max<int64_t>(index + 1, 2 * static_cast<int64_t>(dense_.size())))));
+    dense_.resize(static_cast<size_t>(std::min<int64_t>(
+        kDense, std::max<int64_t>(index + 1, 2 * static_cast<int64_t>(dense_.size())))));
   return dense_[static_cast<size_t>(index)];
 }
 
-AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const AccessEvent& now, const HappensBefore& order) {
+AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const AccessEvent& now,
+                                          const HappensBefore& order) {
   AccessHistory::Finding all;
   const auto note = [&](AccessHistory::Finding&& found) {
     all.same_writes |= found.same_writes;
     for (auto& c : found.conflicts)
-      if (all.conflicts.empty() || c.earlier.guard.valid() || now.guard.valid()) all.conflicts.push_back(std::move(c));
+      if (all.conflicts.empty() || c.earlier.guard.valid() || now.guard.valid())
+        all.conflicts.push_back(std::move(c));
   };
   for (int64_t at = offset; at < offset + width;) {
     Granule& g = granule(at >> 2);
@@ -133,7 +145,8 @@ AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const Acces
       note(g.whole.access(now, order));
     } else {
       if (g.bytes.empty()) g.bytes.assign(4, g.whole);
-      for (int i = 0; i < count; ++i) note(g.bytes[static_cast<size_t>(first + i)].access(now, order));
+      for (int i = 0; i < count; ++i)
+        note(g.bytes[static_cast<size_t>(first + i)].access(now, order));
     }
     at += count;
   }

@@ -1,16 +1,16 @@
 // What is ordered inside one CTA, and which accesses to one place are not.
 //
-// Happens-before is kept as an epoch for whole-CTA barriers (all living threads pass one together) and, inside an
-// epoch, a vector clock per thread for warp barriers and named barriers of part of the CTA. Shuffles and votes order
-// nothing. (PTX ISA, memory consistency model.)
+// Happens-before is kept as an epoch for whole-CTA barriers (all living threads pass one together)
+// and, inside an epoch, a vector clock per thread for warp barriers and named barriers of part of
+// the CTA. Shuffles and votes order nothing. (PTX ISA, memory consistency model.)
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
-#include <absl/container/inlined_vector.h>
 
 #include "exec/word.h"
 
@@ -18,13 +18,15 @@ namespace coequal::exec {
 
 class HappensBefore {
  public:
-  // `crosses_warps`: named barriers of part of the CTA may order threads of different warps inside an epoch.
+  // `crosses_warps`: named barriers of part of the CTA may order threads of different warps inside
+  // an epoch.
   explicit HappensBefore(uint32_t threads, bool crosses_warps = false);
 
   uint32_t epoch() const { return epoch_; }
   uint32_t clock(uint32_t thread) const { return clocks_[thread][slot(thread)]; }
   bool crosses_warps() const { return wide_; }
-  // Whether what `other` did in this epoch up to its clock `clock` is ordered before what `thread` does now.
+  // Whether what `other` did in this epoch up to its clock `clock` is ordered before what `thread`
+  // does now.
   bool sees(uint32_t thread, uint32_t other, uint32_t clock) const {
     if (!wide_ && thread / kWarpSize != other / kWarpSize) return false;
     return clock <= clocks_[thread][slot(other)];
@@ -32,17 +34,19 @@ class HappensBefore {
   void cta_barrier() { ++epoch_; }
   void warp_barrier(uint32_t warp, uint32_t mask);
 
-  // What threads that arrived at a named barrier had done: one entry a thread, empty before the first arrival.
+  // What threads that arrived at a named barrier had done: one entry a thread, empty before the
+  // first arrival.
   using Clock = std::vector<uint32_t>;
   void arrive(std::span<const uint32_t> threads, Clock& barrier);
-  // The threads go on when the barrier opens: all that arrived is ordered before what they do from here on.
+  // The threads go on when the barrier opens: all that arrived is ordered before what they do from
+  // here on.
   void depart(std::span<const uint32_t> threads, const Clock& barrier);
 
  private:
   size_t slot(uint32_t thread) const { return wide_ ? thread : thread % kWarpSize; }
 
   uint32_t epoch_ = 0;
-  bool wide_;                  // clocks have an entry for every thread of the CTA, not of the warp alone
+  bool wide_;  // clocks have an entry for every thread of the CTA, not of the warp alone
   std::vector<Clock> clocks_;  // by thread
 };
 
@@ -58,12 +62,14 @@ struct AccessEvent {
   int64_t at = 0;         // Write: where the stored value begins
 };
 
-// The accesses to one place (a byte, or four that are always accessed together) that later ones may conflict with.
-// Whatever an earlier epoch did is ordered before all that comes. Inside an epoch an access is dropped when a later one that
-// it is ordered before stands for it: a read for a read, an atomic for one of its kind, a write for a write. (A write does not
-// stand for a read: another write of the same value does not conflict with the write but does with the read. A write that is
-// ordered before another leaves no trace, so a third that agrees with the other need not agree with it.)
-// Accesses under a guard on data may not happen: they drop nothing, and their conflicts depend on both guards.
+// The accesses to one place (a byte, or four that are always accessed together) that later ones may
+// conflict with. Whatever an earlier epoch did is ordered before all that comes. Inside an epoch an
+// access is dropped when a later one that it is ordered before stands for it: a read for a read, an
+// atomic for one of its kind, a write for a write. (A write does not stand for a read: another
+// write of the same value does not conflict with the write but does with the read. A write that is
+// ordered before another leaves no trace, so a third that agrees with the other need not agree with
+// it.) Accesses under a guard on data may not happen: they drop nothing, and their conflicts depend
+// on both guards.
 class AccessHistory {
  public:
   struct Conflict {
@@ -98,7 +104,8 @@ class AccessHistory {
 // Histories of a memory, by byte offset.
 class RaceShadow {
  public:
-  AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now, const HappensBefore& order);
+  AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now,
+                                const HappensBefore& order);
 
  private:
   struct Granule {
@@ -107,7 +114,7 @@ class RaceShadow {
   };
   Granule& granule(int64_t index);
 
-  std::vector<Granule> dense_;                          // small offsets
+  std::vector<Granule> dense_;  // small offsets
   absl::flat_hash_map<int64_t, Granule> sparse_;
 };
 

@@ -17,9 +17,10 @@ using term::Term;
 enum class Tag : uint8_t {
   Unset,     // never written: poison
   Concrete,  // bits, and how they move over the CTAs of the class
-  Real,      // a float of `format`; with `shadow`, made of constants and indices alone: bits hold its IEEE value
-  Bits,      // a symbolic machine word (Bv term)
-  Bool,      // a symbolic predicate
+  Real,  // a float of `format`; with `shadow`, made of constants and indices alone: bits hold its
+         // IEEE value
+  Bits,  // a symbolic machine word (Bv term)
+  Bool,  // a symbolic predicate
 };
 
 struct Word {
@@ -72,7 +73,8 @@ inline bool same_word(const Word& a, const Word& b) {
 
 inline constexpr int kWarpSize = 32;
 
-// One register of a warp, a field per lane in arrays; terms are allocated when the first lane needs one.
+// One register of a warp, a field per lane in arrays; terms are allocated when the first lane needs
+// one.
 class Bank {
  public:
   std::array<Tag, kWarpSize> tag{};

@@ -7,8 +7,8 @@ namespace coequal::program {
 using coequal::Access;
 using coequal::Defect;
 using coequal::defect_from_name;
+using coequal::defect_name;
 using coequal::DefectKind;
 using coequal::DefectKindRow;
-using coequal::defect_name;
 using coequal::kDefectKinds;
 }  // namespace coequal::program

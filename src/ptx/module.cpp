@@ -195,9 +195,11 @@ const Variable* Module::find_variable(std::string_view name) const {
 
 namespace {
 
-// A header of the CUDA toolkit or of a compiler's own library: its lines tell a user nothing about their kernel.
+// A header of the CUDA toolkit or of a compiler's own library: its lines tell a user nothing about
+// their kernel.
 bool is_toolkit_header(std::string_view file) {
-  for (std::string_view part : {"/targets/", "/cuda_fp16", "/cuda_bf16", "/nvidia/", "/cuda/include/", "/triton/language/"})
+  for (std::string_view part :
+       {"/targets/", "/cuda_fp16", "/cuda_bf16", "/nvidia/", "/cuda/include/", "/triton/language/"})
     if (file.find(part) != std::string_view::npos) return true;
   return false;
 }
@@ -215,7 +217,8 @@ SourceSpan Module::span_of(const Instruction& instruction) const {
     }
   }
   if (at) {
-    if (auto file = files.find(at->file); file != files.end()) return {file->second, at->line, at->column};
+    if (auto file = files.find(at->file); file != files.end())
+      return {file->second, at->line, at->column};
   }
   return {path, instruction.ptx_line, 0};
 }

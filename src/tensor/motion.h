@@ -1,17 +1,19 @@
-// Displacements: how integers and anchors move over the CTAs of one class, relative to its representative.
+// Displacements: how integers and anchors move over the CTAs of one class, relative to its
+// representative.
 //
-// A motion is a function from the CTAs of the class to integers that is 0 at the representative. Affine ones are kept as strides
-// over ctaid, others as the vector of their values, both hash-consed, so equal functions have equal ids (over the CTAs the
-// class started with). Values are two's complement of 64 bits; callers reduce modulo 2^width where registers are narrower.
+// A motion is a function from the CTAs of the class to integers that is 0 at the representative.
+// Affine ones are kept as strides over ctaid, others as the vector of their values, both
+// hash-consed, so equal functions have equal ids (over the CTAs the class started with). Values are
+// two's complement of 64 bits; callers reduce modulo 2^width where registers are narrower.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "term/term.h"
 
@@ -20,27 +22,32 @@ namespace coequal::tensor {
 using term::MotionId;
 using Cta = std::array<uint32_t, 3>;  // ctaid.x, .y, .z
 
-// The CTAs that are still in a class and the motions made for it. The first CTA given is the representative.
+// The CTAs that are still in a class and the motions made for it. The first CTA given is the
+// representative.
 class MotionTable {
  public:
   explicit MotionTable(std::vector<Cta> ctas);
 
   const std::vector<Cta>& ctas() const { return ctas_; }
   const Cta& representative() const { return ctas_[0]; }
-  size_t size() const { return ctas_.size(); }               // CTAs at the start
+  size_t size() const { return ctas_.size(); }  // CTAs at the start
   bool alive(size_t ordinal) const { return alive_[ordinal]; }
   size_t alive_count() const { return alive_count_; }
 
   // Motion of ctaid.{x,y,z}.
   MotionId ctaid(int dimension);
   MotionId affine(int64_t sx, int64_t sy, int64_t sz);
-  MotionId from_values(std::vector<int64_t> values);  // one per ordinal; values of dead CTAs do not matter
+  MotionId from_values(
+      std::vector<int64_t> values);  // one per ordinal; values of dead CTAs do not matter
   bool is_affine(MotionId id) const { return motions_[id].affine; }
   // Of an affine motion.
   const std::array<int64_t, 3>& strides(MotionId id) const { return motions_[id].strides; }
 
   // The corners of the smallest box around the living CTAs, and whether all CTAs in it live.
-  struct Box { Cta low, high; bool full; };
+  struct Box {
+    Cta low, high;
+    bool full;
+  };
   Box box() const;
 
   int64_t value(MotionId id, size_t ordinal) const;
@@ -52,13 +59,16 @@ class MotionTable {
   // Every value divided by `divisor`; the caller has made sure that all living CTAs divide exactly.
   MotionId divide_exact(MotionId a, int64_t divisor);
 
-  struct Range { int64_t min, max; };
+  struct Range {
+    int64_t min, max;
+  };
   // Exact over the living CTAs.
   Range range(MotionId id) const;
   // Whether all living CTAs have value 0 modulo `modulus`.
   bool divisible(MotionId id, int64_t modulus) const;
 
-  // Keeps the CTAs for which `keep(ordinal)`; the representative must be kept. Returns how many left.
+  // Keeps the CTAs for which `keep(ordinal)`; the representative must be kept. Returns how many
+  // left.
   template <class F>
   size_t narrow(F&& keep) {
     size_t left = 0;
@@ -90,14 +100,20 @@ class MotionTable {
     uint64_t generation = ~0ull;
     std::array<uint32_t, 3> low{}, high{};
     bool box = false;  // every CTA between the corners lives
-    // Two CTAs that differ in one dimension only, for each dimension in which the CTAs differ at all; without them strides
-    // are not determined by values one by one, and `axes` is false.
+    // Two CTAs that differ in one dimension only, for each dimension in which the CTAs differ at
+    // all; without them strides are not determined by values one by one, and `axes` is false.
     bool axes = false;
     std::array<std::array<size_t, 2>, 3> pairs{};
     bool varies(int dimension) const { return low[dimension] != high[dimension]; }
   };
-  struct RangeEntry { uint64_t generation = ~0ull; Range range{}; };
-  struct DivisibleEntry { uint64_t generation = ~0ull; bool divisible = false; };
+  struct RangeEntry {
+    uint64_t generation = ~0ull;
+    Range range{};
+  };
+  struct DivisibleEntry {
+    uint64_t generation = ~0ull;
+    bool divisible = false;
+  };
 
   MotionId intern(Motion motion);
   MotionId intern_values(std::vector<int64_t> values);
@@ -110,7 +126,8 @@ class MotionTable {
   size_t alive_count_ = 0;
   uint64_t generation_ = 0;
   std::array<bool, 3> varies_{};  // at the start
-  bool strides_unique_ = true;    // at the start: else every motion but 0 is kept as values, so that ids stay unique
+  bool strides_unique_ =
+      true;  // at the start: else every motion but 0 is kept as values, so that ids stay unique
   std::vector<Motion> motions_;
   absl::flat_hash_map<uint64_t, std::vector<MotionId>> index_;
   absl::flat_hash_map<std::pair<MotionId, MotionId>, MotionId> sums_;
@@ -119,7 +136,8 @@ class MotionTable {
   mutable Living living_;
   mutable std::vector<RangeEntry> ranges_;
   mutable absl::flat_hash_map<std::pair<MotionId, int64_t>, DivisibleEntry> divisibles_;
-  mutable absl::flat_hash_map<MotionId, std::shared_ptr<const std::vector<int64_t>>> expanded_;  // of affine motions
+  mutable absl::flat_hash_map<MotionId, std::shared_ptr<const std::vector<int64_t>>>
+      expanded_;  // of affine motions
 };
 
 }  // namespace coequal::tensor

@@ -1,7 +1,9 @@
-// What a step leaves behind: pieces of tensors, the one structure that everything after execution sees.
+// What a step leaves behind: pieces of tensors, the one structure that everything after execution
+// sees.
 //
-// A piece belongs to one class of CTAs of one launch: the final value of every cell that the representative wrote, and how
-// cell and value move for the other CTAs of the class. A CTA's value of a store is the store's term with every anchor moved.
+// A piece belongs to one class of CTAs of one launch: the final value of every cell that the
+// representative wrote, and how cell and value move for the other CTAs of the class. A CTA's value
+// of a store is the store's term with every anchor moved.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +20,24 @@ namespace coequal::tensor {
 
 // Where an access comes from. `instruction` indexes the kernel's body.
 struct Origin {
-  uint32_t thread = 0;       // linear index in the CTA
+  uint32_t thread = 0;  // linear index in the CTA
   uint32_t instruction = 0;
 };
 
-// The last value that the representative stored to one storage cell. Kept per (tensor, motion) in ascending cell order.
+// The last value that the representative stored to one storage cell. Kept per (tensor, motion) in
+// ascending cell order.
 struct CellStore {
   int64_t cell = 0;
-  MotionId motion = 0;       // of the cell index
-  term::Term value;          // Real or Bv of the tensor's leaf type
+  MotionId motion = 0;  // of the cell index
+  term::Term value;     // Real or Bv of the tensor's leaf type
   Origin origin;
-  bool guarded = false;      // stored under a condition on data: `value` is a Select with the older content
-  // The CTA also updates the cell by atomics, all of them ordered after this store. Without it such cells are refused.
+  bool guarded =
+      false;  // stored under a condition on data: `value` is a Select with the older content
+  // The CTA also updates the cell by atomics, all of them ordered after this store. Without it such
+  // cells are refused.
   bool before_atomics = false;
-  // With `guarded`: the condition under which some store of the CTA to the cell happens, where it is known.
+  // With `guarded`: the condition under which some store of the CTA to the cell happens, where it
+  // is known.
   term::Term guard{};
 };
 
@@ -44,20 +50,20 @@ struct AtomicUpdate {
   AtomicKind kind = AtomicKind::Add;
   term::Term value;
   Origin origin;
-  bool scope_cta = false;    // .cta scope: covers only the threads of its CTA
-  term::Term guard{};        // the condition on data under which it happens; invalid: always
+  bool scope_cta = false;  // .cta scope: covers only the threads of its CTA
+  term::Term guard{};      // the condition on data under which it happens; invalid: always
 };
 
 // A load of global memory, kept where the tensor may be written in the same launch. Its order
 // among the accesses of its own CTA is the executor's business; here it meets those of other CTAs.
 struct GlobalRead {
   TensorId tensor = 0;
-  int64_t cell = 0;          // first storage cell touched
+  int64_t cell = 0;  // first storage cell touched
   int32_t cells = 1;
   MotionId motion = 0;
   Origin origin;
-  bool non_coherent = false; // ld.global.nc
-  term::Term guard{};        // the condition on data under which it happens; invalid: always
+  bool non_coherent = false;  // ld.global.nc
+  term::Term guard{};         // the condition on data under which it happens; invalid: always
 };
 
 struct TensorPiece {
@@ -68,18 +74,18 @@ struct TensorPiece {
 
 // The outcome of executing one class of CTAs.
 struct ClassPieces {
-  std::shared_ptr<MotionTable> motions;   // with the CTAs that stayed in the class
+  std::shared_ptr<MotionTable> motions;  // with the CTAs that stayed in the class
   std::vector<TensorPiece> tensors;
   std::vector<GlobalRead> reads;
 };
 
 // All classes of one launch, and how to name its instructions.
 struct LaunchPieces {
-  int launch = 0;                          // index in the program
+  int launch = 0;  // index in the program
   std::string kernel;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::vector<ClassPieces> classes;
-  std::vector<SourceSpan> spans;           // per instruction of the kernel's body
+  std::vector<SourceSpan> spans;  // per instruction of the kernel's body
 
   std::array<uint32_t, 3> thread_index(uint32_t linear) const {
     return {linear % block[0], linear / block[0] % block[1], linear / block[0] / block[1]};

@@ -150,7 +150,7 @@ Value ValueDomain::select(const Value& condition, const Value& a, const Value& b
   if (condition.kind == K::Poison || condition.kind == K::Undefined) return condition;
   if (condition.kind != K::Undecided) return of_kind(K::Unknown);
   if (same_value(a, b) == true) return a;
-  if (a.kind == K::Real && b.kind == K::Real) {
+  if (precision_ > 0 && a.kind == K::Real && b.kind == K::Real) {
     Ball hull;
     arb_union(hull.get(), ball_of(a).get(), ball_of(b).get(), precision_);
     return of_ball(std::move(hull));

@@ -479,10 +479,10 @@ Folded TermStore::Folder::fold_bitwise(Kind kind, const Term& a, const Term& b) 
     const Term x = from_fields(slice(f, at, end - at));
     const Term y = from_fields(slice(g, at, end - at));
     // Bits that a mask of some of the word decides are discarded, poison among them too.
-    const std::optional<uint64_t> deciding =
-        kind == Kind::BvAnd ? std::optional<uint64_t>(0)
-        : kind == Kind::BvOr ? std::optional<uint64_t>(low_mask(end - at))
-                             : std::nullopt;
+    const std::optional<uint64_t> deciding = kind == Kind::BvAnd ? std::optional<uint64_t>(0)
+                                             : kind == Kind::BvOr
+                                                 ? std::optional<uint64_t>(low_mask(end - at))
+                                                 : std::nullopt;
     if (deciding && (s.as_bits(x) == deciding || s.as_bits(y) == deciding))
       result.push_back({Term(), 0, end - at, *deciding});
     else

@@ -161,12 +161,14 @@ class TermStore {
   // How one term lies relative to another of its shape: a distance per group.
   class Translation {
    public:
-    // Adds what leads from `from` to `to`; false if no one translation does all that was added (motions must agree).
+    // Adds what leads from `from` to `to`; false if no one translation does all that was added
+    // (motions must agree).
     bool add(const TermStore& store, const Term& from, const Term& to) {
       if (from.shape() != to.shape()) return false;
       const auto gs = store.groups(from);
       for (size_t i = 0; i < gs.size(); ++i) {
-        const Anchor a = store.anchor(from, static_cast<int>(i)), b = store.anchor(to, static_cast<int>(i));
+        const Anchor a = store.anchor(from, static_cast<int>(i)),
+                     b = store.anchor(to, static_cast<int>(i));
         if (a.motion != b.motion) return false;
         const int64_t distance = b.cell - a.cell;
         int k = 0;
@@ -185,7 +187,8 @@ class TermStore {
     Term apply(const TermStore& store, const Term& t) const {
       return store.map_anchors(t, [&](GroupId group, Anchor a) {
         for (int k = 0; k < count_; ++k)
-          if (groups_[static_cast<size_t>(k)] == group) a.cell += distances_[static_cast<size_t>(k)];
+          if (groups_[static_cast<size_t>(k)] == group)
+            a.cell += distances_[static_cast<size_t>(k)];
         return a;
       });
     }

@@ -2,8 +2,8 @@
 """Checks kernels against mutants of themselves, and every verdict against running both on numbers.
 
 Kernels are those of the regression cases and examples, as PTX. A mutant differs in one place: an opcode, an operand, a
-constant, a comparison, a predicate, a barrier, an address or the launch. Both programs then run on small integers, which
-float arithmetic keeps exact. A mutant whose outputs differ must not be called equivalent, nor one that faults; a
+constant, a comparison, a predicate, a barrier, an address or the launch. Both programs then run on small integers,
+which float arithmetic keeps exact. A mutant whose outputs differ must not be called equivalent, nor one that faults; a
 difference must come with a witness that was replayed; a kernel is equivalent to itself, and exchanging the programs
 changes nothing. What fails stays in the folder of --keep, as PTX and TOML. The same seed makes the same mutants.
 """
@@ -134,7 +134,8 @@ def bases_of(path, nvcc, folder):
         return []
     bases = []
     for letter in "ab":
-        mine = [lines for name, lines in parts if name == "program_" + letter or name.startswith("program_%s." % letter)]
+        own = "program_" + letter
+        mine = [lines for name, lines in parts if name == own or name.startswith(own + ".")]
         if not mine:
             continue
         program = "\n".join("\n".join(lines) for lines in mine)
@@ -146,7 +147,7 @@ def bases_of(path, nvcc, folder):
         ptx = compiled(path.parent / source.group(1), flags, nvcc, folder)
         if ptx is None:
             continue
-        program = re.sub(r"^\s*(source|flags)\s*=.*$", "", program, flags=re.M).replace("program_" + letter, "program_X")
+        program = re.sub(r"^\s*(source|flags)\s*=.*$", "", program, flags=re.M).replace(own, "program_X")
         listed = re.search(r"^outputs\s*=\s*\[([^\]]*)\]", text, re.M)
         outputs = re.findall(r'"(\w+)"', listed.group(1)) if listed else sorted(set(WRITTEN.findall(program)))
         bases.append(Base(path, letter, "\n".join(head), program, ptx, outputs))
@@ -242,10 +243,11 @@ def change_constant(line, rng):
     kind, found = rng.choice(choices)
     if kind == "i":
         value = int(found.group(1))
-        new = str(rng.choice([value + 1, value - 1, value * 2 if value else 2, 0 if value else 1, -value if value else -1]))
+        new = str(rng.choice([value + 1, value - 1, *((value * 2, 0, -value) if value else (2, 1, -1))]))
     else:
         bits = int(found.group(0)[2:], 16)
-        new = "0f%08X" % rng.choice([bits ^ 0x80000000, bits ^ 0x00800000, bits ^ 0x00400000, 0x3F800000, 0, 0x40000000])
+        flipped = [bits ^ 0x80000000, bits ^ 0x00800000, bits ^ 0x00400000]
+        new = "0f%08X" % rng.choice([*flipped, 0x3F800000, 0, 0x40000000])
     return None if new.lower() == found.group(0).lower() else replace_group(line, found.start(), found.end(), new)
 
 
@@ -316,8 +318,8 @@ def read_npy(path):
     data = path.read_bytes()
     length = struct.unpack("<H", data[8:10])[0]
     kind = re.search(rb"'descr': '([^']*)'", data[10:10 + length]).group(1).decode()
-    code = {"f8": "d", "f4": "f", "f2": "e", "b1": "B", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I",
-            "i8": "q", "u8": "Q"}[kind[1:]]
+    code = {"f8": "d", "f4": "f", "f2": "e", "b1": "B", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i",
+            "u4": "I", "i8": "q", "u8": "Q"}[kind[1:]]
     body = data[10 + length:]
     return kind, struct.unpack("<%d%s" % (len(body) // struct.calcsize(code), code), body)
 
@@ -465,7 +467,8 @@ class Campaign:
             elif verdict in ("unknown", "refused", "invalid"):
                 self.counts["base " + verdict] += 1
             elif verdict != "defect":
-                self.fail("identity-" + files[toml].name, "against itself: %s" % verdict, [toml, toml.with_suffix(".ptx")])
+                self.fail("identity-" + files[toml].name, "against itself: %s" % verdict,
+                          [toml, toml.with_suffix(".ptx")])
         return kept
 
     def run(self):

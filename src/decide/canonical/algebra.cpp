@@ -129,21 +129,36 @@ Value Algebra::symbol(term::NamedConstant constant) {
   const Value pi = basic(NamedConstant::Pi), log2e = basic(NamedConstant::Log2E);
   const Rational half(1, 2);
   switch (constant) {
-    case NamedConstant::Log2E: return log2e;
-    case NamedConstant::Ln2: return inverse(log2e);
-    case NamedConstant::Log2_10: return basic(NamedConstant::Log2_10);
-    case NamedConstant::Log10_2: return inverse(basic(NamedConstant::Log2_10));
-    case NamedConstant::InvLn10: return mul(log2e, inverse(basic(NamedConstant::Log2_10)));
-    case NamedConstant::Pi: return pi;
-    case NamedConstant::InvPi: return inverse(pi);
-    case NamedConstant::TwoOverPi: return scale(inverse(pi), 2);
-    case NamedConstant::HalfPi: return scale(pi, half);
-    case NamedConstant::Sqrt2: return prime_power(2, half);
-    case NamedConstant::InvSqrt2: return scale(prime_power(2, half), half);
-    case NamedConstant::SqrtTwoOverPi: return mul(prime_power(2, half), power(pi, -half));
-    case NamedConstant::InvSqrtPi: return power(pi, -half);
-    case NamedConstant::TwoOverSqrtPi: return scale(power(pi, -half), 2);
-    case NamedConstant::InvSqrtTwoPi: return scale(mul(prime_power(2, half), power(pi, -half)), half);
+    case NamedConstant::Log2E:
+      return log2e;
+    case NamedConstant::Ln2:
+      return inverse(log2e);
+    case NamedConstant::Log2_10:
+      return basic(NamedConstant::Log2_10);
+    case NamedConstant::Log10_2:
+      return inverse(basic(NamedConstant::Log2_10));
+    case NamedConstant::InvLn10:
+      return mul(log2e, inverse(basic(NamedConstant::Log2_10)));
+    case NamedConstant::Pi:
+      return pi;
+    case NamedConstant::InvPi:
+      return inverse(pi);
+    case NamedConstant::TwoOverPi:
+      return scale(inverse(pi), 2);
+    case NamedConstant::HalfPi:
+      return scale(pi, half);
+    case NamedConstant::Sqrt2:
+      return prime_power(2, half);
+    case NamedConstant::InvSqrt2:
+      return scale(prime_power(2, half), half);
+    case NamedConstant::SqrtTwoOverPi:
+      return mul(prime_power(2, half), power(pi, -half));
+    case NamedConstant::InvSqrtPi:
+      return power(pi, -half);
+    case NamedConstant::TwoOverSqrtPi:
+      return scale(power(pi, -half), 2);
+    case NamedConstant::InvSqrtTwoPi:
+      return scale(mul(prime_power(2, half), power(pi, -half)), half);
   }
   CHECK(false);
   return {};
@@ -167,11 +182,16 @@ Value Algebra::prime_power(int64_t base, const Rational& exponent) {
 // Powers that are written in another way: they arise only when factors meet.
 bool Algebra::special_power(AtomKind kind, const Rational& e) const {
   switch (kind) {
-    case AtomKind::Prime: return e.sign() < 0 || e >= Rational(1);
-    case AtomKind::Abs: return e.is_integer() && !e.is_one();
-    case AtomKind::Root: return e.is_integer() && !e.is_one();
-    case AtomKind::Indicator: return !e.is_one() && e.sign() > 0;
-    default: return false;
+    case AtomKind::Prime:
+      return e.sign() < 0 || e >= Rational(1);
+    case AtomKind::Abs:
+      return e.is_integer() && !e.is_one();
+    case AtomKind::Root:
+      return e.is_integer() && !e.is_one();
+    case AtomKind::Indicator:
+      return !e.is_one() && e.sign() > 0;
+    default:
+      return false;
   }
 }
 
@@ -184,10 +204,13 @@ Value Algebra::tidy(std::vector<Factor> factors, Rational c) {
     factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
     Value special;
     switch (kind) {
-      case AtomKind::Prime: special = prime_power(atoms_[id].b, e); break;
+      case AtomKind::Prime:
+        special = prime_power(atoms_[id].b, e);
+        break;
       case AtomKind::Abs: {  // |a|^2 = a^2; |a|^-1 = a^-2 |a|
         const Value base = atoms_[id].args[0];
-        special = is_even_integer(e) ? power(base, e) : mul(power(base, e - Rational(1)), of_atom(id));
+        special =
+            is_even_integer(e) ? power(base, e) : mul(power(base, e - Rational(1)), of_atom(id));
         break;
       }
       case AtomKind::Root: {
@@ -197,8 +220,11 @@ Value Algebra::tidy(std::vector<Factor> factors, Rational c) {
         if (is_odd_integer(e)) special = mul(special, of_atom(id));
         break;
       }
-      case AtomKind::Indicator: special = of_atom(id); break;
-      default: CHECK(false);
+      case AtomKind::Indicator:
+        special = of_atom(id);
+        break;
+      default:
+        CHECK(false);
     }
     const Value rest = tidy(std::move(factors), std::move(c));
     return mul(rest, special);
@@ -301,9 +327,10 @@ MonoId Algebra::divide(MonoId m, MonoId by) {
   return intern_mono(std::move(out));
 }
 
-// The common factor of all terms: per atom the least power, an absent atom counting as power 0. A negative power that
-// not all terms have is taken out only if the terms' denominators are nested, else sums of fractions would be brought to a
-// product of all denominators. Special powers (see special_power) are never split, so that dividing stays exact.
+// The common factor of all terms: per atom the least power, an absent atom counting as power 0. A
+// negative power that not all terms have is taken out only if the terms' denominators are nested,
+// else sums of fractions would be brought to a product of all denominators. Special powers (see
+// special_power) are never split, so that dividing stays exact.
 MonoId Algebra::common_factor(std::span<const Value> terms, bool inverses_of_one_side) {
   std::vector<Factor> common = monos_[terms[0].m];
   std::vector<Factor> least = common;  // with an absent atom as 0
@@ -384,7 +411,8 @@ Value Algebra::add(const Value& a, const Value& b) {
 }
 
 Value Algebra::sum(std::vector<Value> terms) {
-  // Infinities and undefined terms decide alone: the sum is undefined where an opposite infinity meets them.
+  // Infinities and undefined terms decide alone: the sum is undefined where an opposite infinity
+  // meets them.
   bool plus = false, minus = false;
   for (const Value& t : terms) {
     if (is_undefined(t)) return undefined();

@@ -1,13 +1,16 @@
-// Canonical values over exact rationals: hash-consed atoms, monomials, conditions and words, and the operations on them.
+// Canonical values over exact rationals: hash-consed atoms, monomials, conditions and words, and
+// the operations on them.
 //
-// What a canonical value promises: wherever the term it was made from is defined, its atoms with negative powers are not
-// 0 and it has the term's value. So equal canonical values mean equal terms wherever both are defined. Each operation
-// keeps the promise because an operation on terms is defined only where its operands are (a select: its condition
-// and the chosen arm). Roots of values of unknown sign are principal complex roots where the term is undefined; infinities
-// come from constants only and stand for the limit of a growing constant.
+// What a canonical value promises: wherever the term it was made from is defined, its atoms with
+// negative powers are not 0 and it has the term's value. So equal canonical values mean equal terms
+// wherever both are defined. Each operation keeps the promise because an operation on terms is
+// defined only where its operands are (a select: its condition and the chosen arm). Roots of values
+// of unknown sign are principal complex roots where the term is undefined; infinities come from
+// constants only and stand for the limit of a growing constant.
 //
-// Small sums are kept flat and sorted; a long one is lazy, a sum with sums among its terms, so that a chain of n
-// additions costs n steps. Equal lazy sums may therefore differ in form: resolve.h and zero.h decide.
+// Small sums are kept flat and sorted; a long one is lazy, a sum with sums among its terms, so that
+// a chain of n additions costs n steps. Equal lazy sums may therefore differ in form: resolve.h and
+// zero.h decide.
 #pragma once
 
 #include <deque>
@@ -25,7 +28,7 @@ namespace coequal::decide {
 
 class Algebra {
  public:
-  static constexpr size_t kFlatTerms = 32;      // of a sum that is kept flat
+  static constexpr size_t kFlatTerms = 32;        // of a sum that is kept flat
   static constexpr size_t kFlatWords = 2048;      // of a sum of words that is kept flat
   static constexpr size_t kExponentTerms = 4096;  // into which an exponent is split
 
@@ -64,14 +67,26 @@ class Algebra {
   Value prime_power(int64_t base, const Rational& exponent);
 
   // atom^exponent; not for atoms with special powers unless the exponent is 1.
-  Value atom_power(AtomId id, const Rational& exponent) { return {Rational(1), intern_mono({{id, exponent}})}; }
-  Value monomial(std::vector<Factor> factors) { return {Rational(1), intern_mono(std::move(factors))}; }
-  static Value negate(Value v) { v.c = -v.c; return v; }
-  static Value scale(Value v, const Rational& c) { return c.is_zero() ? Value{} : Value{v.c * c, v.m}; }
+  Value atom_power(AtomId id, const Rational& exponent) {
+    return {Rational(1), intern_mono({{id, exponent}})};
+  }
+  Value monomial(std::vector<Factor> factors) {
+    return {Rational(1), intern_mono(std::move(factors))};
+  }
+  static Value negate(Value v) {
+    v.c = -v.c;
+    return v;
+  }
+  static Value scale(Value v, const Rational& c) {
+    return c.is_zero() ? Value{} : Value{v.c * c, v.m};
+  }
   Value mul(const Value& a, const Value& b);
-  MonoId mul_monos(MonoId a, MonoId b, Rational& c);  // c collects the coefficient that powers give off
+  MonoId mul_monos(MonoId a, MonoId b,
+                   Rational& c);  // c collects the coefficient that powers give off
   Value inverse(const Value& a);
-  Value power(const Value& a, const Rational& exponent);  // integers; else of a value that is not negative where defined
+  Value power(
+      const Value& a,
+      const Rational& exponent);  // integers; else of a value that is not negative where defined
   Value add(const Value& a, const Value& b);
   Value sub(const Value& a, const Value& b) { return add(a, negate(b)); }
   Value sum(std::vector<Value> terms);
@@ -94,15 +109,16 @@ class Algebra {
 
   // The terms of a sum, divided by their common factor.
   std::vector<Value> without_common_factor(std::vector<Value> terms);
-  // The value as a list of terms with all sums of positive power multiplied out; empty if that takes more than `limit`.
+  // The value as a list of terms with all sums of positive power multiplied out; empty if that
+  // takes more than `limit`.
   std::optional<std::vector<Value>> expand(const Value& v, size_t limit);
 
   // ---- Conditions ----
   static CondId negation(CondId c) { return c ^ 1; }
-  CondId positive(const Value& v);                           // v > 0
+  CondId positive(const Value& v);                                              // v > 0
   CondId nonnegative(const Value& v) { return negation(positive(negate(v))); }  // v >= 0
-  CondId zero(const Value& v);                               // v = 0
-  CondId less(const Value& a, const Value& b);               // a < b, also of infinities
+  CondId zero(const Value& v);                                                  // v = 0
+  CondId less(const Value& a, const Value& b);  // a < b, also of infinities
   CondId equal(const Value& a, const Value& b);
   CondId any(std::vector<CondId> args);
   CondId all(std::vector<CondId> args);
@@ -126,7 +142,8 @@ class Algebra {
   static void add_to(Linear& into, const Linear& x, uint64_t factor);
 
   // ---- Regions ----
-  // While one is set, conditions that it decides are constants: values made meanwhile hold in its region only.
+  // While one is set, conditions that it decides are constants: values made meanwhile hold in its
+  // region only.
   using Oracle = std::function<std::optional<bool>(CondId even)>;
   void set_oracle(Oracle oracle) { oracle_ = std::move(oracle); }
   bool in_region() const { return oracle_ != nullptr; }
@@ -139,7 +156,8 @@ class Algebra {
   CondId intern_cond(Cond cond);
   Value of_atom(AtomId id) { return {Rational(1), intern_mono({{id, Rational(1)}})}; }
   Value of_atom(Atom atom) { return of_atom(intern_atom(std::move(atom))); }
-  Value tidy(std::vector<Factor> factors, Rational c);  // sorted factors to a value, special powers resolved
+  Value tidy(std::vector<Factor> factors,
+             Rational c);  // sorted factors to a value, special powers resolved
   bool special_power(AtomKind kind, const Rational& exponent) const;
   Range power_range(AtomId id, const Rational& exponent) const;
   void finish(Atom& atom) const;

@@ -45,7 +45,9 @@ const Builder::Entry* Builder::build(const Term& root, const Budget& budget) {
         if (it->second.id != kTrue) need(store_.child(t, 2));
         break;
       }
-      case Kind::IsNumber: need(definedness_(store_.child(t, 0))); break;
+      case Kind::IsNumber:
+        need(definedness_(store_.child(t, 0)));
+        break;
       default:
         for (int i = store_.arity(t); i-- > 0;) need(store_.child(t, i));
     }
@@ -61,9 +63,12 @@ Builder::Entry Builder::leaf(const Term& t) {
   const auto group = static_cast<term::GroupId>(store_.payload(t));
   const int64_t cell = store_.anchor(t, 0).cell;
   const term::Type type = store_.type(t);
-  // Cells of known values are unknowns too: a proof covers every cell of the class, wherever they stand.
+  // Cells of known values are unknowns too: a proof covers every cell of the class, wherever they
+  // stand.
   if (type.cls == TypeClass::Real)
-    return {store_.kind(t) == Kind::Poison ? algebra_.poison(group, cell) : algebra_.leaf(group, cell), 0};
+    return {
+        store_.kind(t) == Kind::Poison ? algebra_.poison(group, cell) : algebra_.leaf(group, cell),
+        0};
   Word w;
   w.width = type.width;
   w.kind = store_.kind(t);
@@ -88,9 +93,15 @@ Builder::Entry Builder::word(const Term& t) {
     for (int i = 0; i < store_.arity(t); ++i) {
       const Term child = store_.child(t, i);
       switch (store_.type(child).cls) {
-        case TypeClass::Real: w.values.push_back(done(child).value); break;
-        case TypeClass::Bool: w.conds.push_back(done(child).id); break;
-        case TypeClass::Bv: w.words.push_back(done(child).id); break;
+        case TypeClass::Real:
+          w.values.push_back(done(child).value);
+          break;
+        case TypeClass::Bool:
+          w.conds.push_back(done(child).id);
+          break;
+        case TypeClass::Bv:
+          w.words.push_back(done(child).id);
+          break;
       }
     }
   }
@@ -104,32 +115,50 @@ Builder::Entry Builder::combine(const Term& t) {
   auto id = [&](int i) { return id_of(t, i); };
   switch (kind) {
     case Kind::Leaf:
-    case Kind::Poison: return leaf(t);
+    case Kind::Poison:
+      return leaf(t);
     case Kind::Scalar:
-      if (store_.type(t).cls == TypeClass::Real) return {a.scalar(static_cast<uint32_t>(store_.payload(t))), 0};
+      if (store_.type(t).cls == TypeClass::Real)
+        return {a.scalar(static_cast<uint32_t>(store_.payload(t))), 0};
       return word(t);
-    case Kind::RealConst: return {Algebra::number(store_.rational(t)), 0};
-    case Kind::Infinity: return {a.infinity(store_.payload(t) != 0), 0};
-    case Kind::Undefined: return {a.undefined(), 0};
-    case Kind::Symbol: return {a.symbol(static_cast<term::NamedConstant>(store_.payload(t))), 0};
-    case Kind::BoolConst: return {{}, store_.payload(t) ? kTrue : kFalse};
-    case Kind::Add: return {a.add(v(0), v(1)), 0};
-    case Kind::Mul: return {a.mul(v(0), v(1)), 0};
-    case Kind::Div: return {a.mul(v(0), a.inverse(v(1))), 0};
-    case Kind::Min: return {a.min(v(0), v(1)), 0};
-    case Kind::Max: return {a.max(v(0), v(1)), 0};
-    case Kind::Abs: return {a.abs(v(0)), 0};
-    case Kind::Sqrt: return {a.sqrt(v(0)), 0};
-    case Kind::Exp2: return {a.exp2(v(0)), 0};
-    case Kind::Log2: return {a.log2(v(0)), 0};
-    case Kind::Tanh: return {a.tanh(v(0)), 0};
+    case Kind::RealConst:
+      return {Algebra::number(store_.rational(t)), 0};
+    case Kind::Infinity:
+      return {a.infinity(store_.payload(t) != 0), 0};
+    case Kind::Undefined:
+      return {a.undefined(), 0};
+    case Kind::Symbol:
+      return {a.symbol(static_cast<term::NamedConstant>(store_.payload(t))), 0};
+    case Kind::BoolConst:
+      return {{}, store_.payload(t) ? kTrue : kFalse};
+    case Kind::Add:
+      return {a.add(v(0), v(1)), 0};
+    case Kind::Mul:
+      return {a.mul(v(0), v(1)), 0};
+    case Kind::Div:
+      return {a.mul(v(0), a.inverse(v(1))), 0};
+    case Kind::Min:
+      return {a.min(v(0), v(1)), 0};
+    case Kind::Max:
+      return {a.max(v(0), v(1)), 0};
+    case Kind::Abs:
+      return {a.abs(v(0)), 0};
+    case Kind::Sqrt:
+      return {a.sqrt(v(0)), 0};
+    case Kind::Exp2:
+      return {a.exp2(v(0)), 0};
+    case Kind::Log2:
+      return {a.log2(v(0)), 0};
+    case Kind::Tanh:
+      return {a.tanh(v(0)), 0};
     case Kind::Sin:
     case Kind::Cos:
     case Kind::Erf:
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:
-    case Kind::RoundEven: return {a.function(kind, {v(0)}), 0};
+    case Kind::RoundEven:
+      return {a.function(kind, {v(0)}), 0};
     case Kind::CopySign: {
       // The sign of 0 is positive.
       const Value size = a.abs(v(0));
@@ -137,7 +166,8 @@ Builder::Entry Builder::combine(const Term& t) {
     }
     case Kind::RealOfSigned:
     case Kind::RealOfUnsigned:
-    case Kind::RealOfBits: return {a.of_word(kind, store_.payload(t), id(0)), 0};
+    case Kind::RealOfBits:
+      return {a.of_word(kind, store_.payload(t), id(0)), 0};
     case Kind::Select: {
       const TypeClass cls = store_.type(t).cls;
       if (cls == TypeClass::Bv) return word(t);
@@ -151,17 +181,26 @@ Builder::Entry Builder::combine(const Term& t) {
       if (c == kFalse) return {{}, id(2)};
       return {{}, a.choose(c, id(1), id(2))};
     }
-    case Kind::Less: return {{}, a.less(v(0), v(1))};
-    case Kind::LessEq: return {{}, Algebra::negation(a.less(v(1), v(0)))};
-    case Kind::Equal: return {{}, a.equal(v(0), v(1))};
-    case Kind::IsNumber: return {{}, done(definedness_(store_.child(t, 0))).id};
-    case Kind::Not: return {{}, Algebra::negation(id(0))};
-    case Kind::And: return {{}, a.all({id(0), id(1)})};
-    case Kind::Or: return {{}, a.any({id(0), id(1)})};
+    case Kind::Less:
+      return {{}, a.less(v(0), v(1))};
+    case Kind::LessEq:
+      return {{}, Algebra::negation(a.less(v(1), v(0)))};
+    case Kind::Equal:
+      return {{}, a.equal(v(0), v(1))};
+    case Kind::IsNumber:
+      return {{}, done(definedness_(store_.child(t, 0))).id};
+    case Kind::Not:
+      return {{}, Algebra::negation(id(0))};
+    case Kind::And:
+      return {{}, a.all({id(0), id(1)})};
+    case Kind::Or:
+      return {{}, a.any({id(0), id(1)})};
     case Kind::BvEq:
     case Kind::BvUlt:
-    case Kind::BvSlt: return {{}, a.compare_words(kind, id(0), id(1))};
-    default: return word(t);
+    case Kind::BvSlt:
+      return {{}, a.compare_words(kind, id(0), id(1))};
+    default:
+      return word(t);
   }
 }
 

@@ -1,10 +1,11 @@
-// Canonical values of terms. Kept between calls: classes of one kernel share most of their sub-terms.
+// Canonical values of terms. Kept between calls: classes of one kernel share most of their
+// sub-terms.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <functional>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "base/budget.h"
 #include "decide/canonical/algebra.h"
@@ -15,7 +16,8 @@ namespace coequal::decide {
 class Builder {
  public:
   // `definedness(t)`: a condition (term) that holds where t is defined.
-  Builder(Algebra& algebra, term::TermStore& store, std::function<term::Term(const term::Term&)> definedness)
+  Builder(Algebra& algebra, term::TermStore& store,
+          std::function<term::Term(const term::Term&)> definedness)
       : algebra_(algebra), store_(store), definedness_(std::move(definedness)) {}
 
   // By the term's type. Motions must have been dropped. Empty when the budget is spent.

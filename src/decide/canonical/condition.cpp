@@ -1,4 +1,5 @@
-// Conditions: signs of canonical values, comparisons of words, and their combinations in negation normal form.
+// Conditions: signs of canonical values, comparisons of words, and their combinations in negation
+// normal form.
 #include <algorithm>
 
 #include "decide/canonical/algebra.h"
@@ -22,7 +23,8 @@ CondId Algebra::assumed(CondId c) const {
 }
 
 CondId Algebra::intern_cond(Cond cond) {
-  uint64_t h = mix(mix(static_cast<uint64_t>(cond.kind), cond.a), mix(cond.value.c.hash(), cond.value.m));
+  uint64_t h =
+      mix(mix(static_cast<uint64_t>(cond.kind), cond.a), mix(cond.value.c.hash(), cond.value.m));
   h = mix(mix(h, cond.left), cond.right);
   for (CondId c : cond.args) h = mix(h, c);
   const uint32_t found = cond_index_.find(h, [&](uint32_t id) {
@@ -32,7 +34,8 @@ CondId Algebra::intern_cond(Cond cond) {
   });
   if (found != term::IdTable::kNone) return found << 1;
   switch (cond.kind) {
-    case CondKind::True: break;
+    case CondKind::True:
+      break;
     case CondKind::Positive:
     case CondKind::Zero:
       cond.total = total(cond.value.m);
@@ -70,7 +73,8 @@ CondId Algebra::positive(const Value& v) {
     // [c] t > 0 where c holds and t > 0.
     if (atoms_[f.atom].kind == AtomKind::Indicator && f.exponent.sign() > 0)
       return all({atoms_[f.atom].condition, positive({v.c, divide(v.m, intern_mono({f}))})});
-    if (!f.exponent.is_integer()) {  // a root is defined where its base is not negative, and positive where it is not 0
+    if (!f.exponent.is_integer()) {  // a root is defined where its base is not negative, and
+                                     // positive where it is not 0
       if (f.exponent.sign() > 0) kept.push_back({f.atom, Rational(1)});
       continue;
     }
@@ -85,7 +89,8 @@ CondId Algebra::positive(const Value& v) {
     kept.push_back({f.atom, Rational(1)});
   }
   if (kept.empty()) return sign > 0 ? kTrue : kFalse;
-  if (std::all_of(kept.begin(), kept.end(), [](const Factor& f) { return is_even_integer(f.exponent); })) {
+  if (std::all_of(kept.begin(), kept.end(),
+                  [](const Factor& f) { return is_even_integer(f.exponent); })) {
     // A product of squares is positive where it is not 0.
     if (sign < 0) return kFalse;
     return negation(zero({Rational(1), intern_mono(std::move(kept))}));
@@ -106,9 +111,14 @@ CondId Algebra::zero(const Value& v) {
     if (f.exponent.sign() < 0 || atom.range.not_zero()) continue;
     switch (atom.kind) {
       case AtomKind::Abs:
-      case AtomKind::Root: any_of.push_back(zero(atom.args[0])); continue;
-      case AtomKind::Indicator: any_of.push_back(negation(atom.condition)); continue;
-      default: break;
+      case AtomKind::Root:
+        any_of.push_back(zero(atom.args[0]));
+        continue;
+      case AtomKind::Indicator:
+        any_of.push_back(negation(atom.condition));
+        continue;
+      default:
+        break;
     }
     Cond cond;
     cond.kind = CondKind::Zero;
@@ -131,12 +141,17 @@ std::optional<bool> Algebra::implied(CondId given, CondId asked) const {
     // A word is one constant at most.
     for (const auto& [x, k] : {std::pair(g.left, g.right), std::pair(g.right, g.left)})
       for (const auto& [y, l] : {std::pair(a.left, a.right), std::pair(a.right, a.left)})
-        if (x == y && k != l && words_[k].kind == Kind::BvConst && words_[l].kind == Kind::BvConst) return answer(false);
+        if (x == y && k != l && words_[k].kind == Kind::BvConst && words_[l].kind == Kind::BvConst)
+          return answer(false);
     return std::nullopt;
   }
-  if (g.kind == CondKind::Positive && a.kind == CondKind::Positive && holds && g.value == negate(a.value)) return answer(false);
-  if (g.kind == CondKind::Positive && a.kind == CondKind::Zero && holds && g.value.m == a.value.m) return answer(false);
-  if (g.kind == CondKind::Zero && a.kind == CondKind::Positive && holds && g.value.m == a.value.m) return answer(false);
+  if (g.kind == CondKind::Positive && a.kind == CondKind::Positive && holds &&
+      g.value == negate(a.value))
+    return answer(false);
+  if (g.kind == CondKind::Positive && a.kind == CondKind::Zero && holds && g.value.m == a.value.m)
+    return answer(false);
+  if (g.kind == CondKind::Zero && a.kind == CondKind::Positive && holds && g.value.m == a.value.m)
+    return answer(false);
   return std::nullopt;
 }
 
@@ -170,7 +185,8 @@ CondId Algebra::infinite_condition(const Value& v, bool negative) {
         for (const Value& x : atom.args) parts.push_back(infinite_condition(x, wanted_negative));
         return any(std::move(parts));
       }
-      default: break;
+      default:
+        break;
     }
   }
   Cond cond;  // not understood: a question of its own

@@ -1,8 +1,9 @@
-// Exponentials, logarithms, roots, maxima, selects: which of their identities hold for all values, and under what sign.
-#include <algorithm>
-
+// Exponentials, logarithms, roots, maxima, selects: which of their identities hold for all values,
+// and under what sign.
 #include <flint/fmpz.h>
 #include <flint/fmpz_factor.h>
+
+#include <algorithm>
 
 #include "decide/canonical/algebra.h"
 
@@ -58,8 +59,7 @@ Value Algebra::log_of_rational(const Rational& c) {
   };
   if (const auto primes = factorize(c)) {
     std::vector<Value> terms;
-    for (const auto& [p, k] : *primes)
-      terms.push_back(p == 2 ? number(k) : scale(log_atom(p), k));
+    for (const auto& [p, k] : *primes) terms.push_back(p == 2 ? number(k) : scale(log_atom(p), k));
     return sum(std::move(terms));
   }
   return c > Rational(1) ? log_atom(c) : negate(log_atom(Rational(1) / c));
@@ -125,7 +125,8 @@ Value Algebra::exp2(const Value& a) {
       others.erase(others.begin() + infinite);
       const Value outside{t.c, intern_mono(std::move(others))};
       const Value then = atoms_[s].args[0], other = atoms_[s].args[1];
-      rest = mul(rest, select(atoms_[s].condition, exp2(mul(outside, then)), exp2(mul(outside, other))));
+      rest = mul(rest,
+                 select(atoms_[s].condition, exp2(mul(outside, then)), exp2(mul(outside, other))));
       continue;
     }
     Atom atom;
@@ -133,7 +134,8 @@ Value Algebra::exp2(const Value& a) {
     atom.args = {Value{Rational(1), t.m}};
     powers.push_back({intern_atom(std::move(atom)), t.c});
   }
-  std::sort(powers.begin(), powers.end(), [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+  std::sort(powers.begin(), powers.end(),
+            [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
   return mul(rest, {Rational(1), intern_mono(std::move(powers))});
 }
 
@@ -165,7 +167,8 @@ Value Algebra::log2(const Value& a) {
   }
   terms.push_back(log_of_rational(sign < 0 ? -a.c : a.c));
   if (unknown.empty() && sign < 0) return undefined();
-  if (unknown.size() == 1 && sign > 0 && (unknown[0].exponent.is_integer() || unknown[0].exponent.sign() > 0)) {
+  if (unknown.size() == 1 && sign > 0 &&
+      (unknown[0].exponent.is_integer() || unknown[0].exponent.sign() > 0)) {
     // An odd power is positive only where its base is.
     terms.push_back(scale(log_atom(of_atom(unknown[0].atom)), unknown[0].exponent));
   } else if (!unknown.empty()) {
@@ -194,7 +197,8 @@ Value Algebra::sqrt(const Value& a) {
     if (!even) unknown.push_back({f.atom, Rational(1)});
   }
   if (unknown.empty() && !negative) return out;
-  if (unknown.empty()) return undefined();
+  // A radicand that is never positive: the root is 0 where it is defined, if it is anywhere.
+  if (unknown.empty()) return range(a).negative() ? undefined() : Value{};
   if (unknown.size() == 1 && !negative)
     return mul(out, {Rational(1), intern_mono({{unknown[0].atom, half()}})});
   Atom atom;
@@ -220,7 +224,8 @@ Value Algebra::abs(const Value& a) {
       size.kind = AtomKind::Abs;
       size.args = {of_atom(f.atom)};
       const Value v = of_atom(std::move(size));
-      out = mul(out, f.exponent.is_one() ? v : mul(power(of_atom(f.atom), f.exponent - Rational(1)), v));
+      out = mul(out,
+                f.exponent.is_one() ? v : mul(power(of_atom(f.atom), f.exponent - Rational(1)), v));
     }
   }
   return out;
@@ -246,7 +251,8 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
       if (atoms_[f.atom].kind != AtomKind::Exp || atoms_[f.atom].may_be_infinite) return false;
     return true;
   };
-  if (args.size() > 1 && args.size() <= flat_limit && std::all_of(args.begin(), args.end(), is_power)) {
+  if (args.size() > 1 && args.size() <= flat_limit &&
+      std::all_of(args.begin(), args.end(), is_power)) {
     for (Value& v : args) v = log2(v);
     return exp2(max_of(std::move(args), flat_limit));
   }
@@ -262,8 +268,8 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
       const Atom& atom = atoms_[f.atom];
       if (!power_range(f.atom, f.exponent).nonnegative()) return true;
       // Beside a 0 the factor must be finite wherever the maximum is.
-      return nonzero.size() < args.size() &&
-             (!atom.total || atom.may_be_infinite || (f.exponent.sign() < 0 && !atom.range.not_zero()));
+      return nonzero.size() < args.size() && (!atom.total || atom.may_be_infinite ||
+                                              (f.exponent.sign() < 0 && !atom.range.not_zero()));
     });
     outer = intern_mono(std::move(factors));
   }
@@ -288,23 +294,24 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
     }
     args.swap(flat);
   }
-  std::sort(args.begin(), args.end(), [](const Value& x, const Value& y) {
-    return x.m != y.m ? x.m < y.m : x.c < y.c;
-  });
+  std::sort(args.begin(), args.end(),
+            [](const Value& x, const Value& y) { return x.m != y.m ? x.m < y.m : x.c < y.c; });
   args.erase(std::unique(args.begin(), args.end()), args.end());
-  // What lies below another argument everywhere is dropped, if it is defined everywhere: of equal monomials that are not
-  // negative the larger coefficient, and ranges that do not meet.
+  // What lies below another argument everywhere is dropped, if it is defined everywhere: of equal
+  // monomials that are not negative the larger coefficient, and ranges that do not meet.
   std::vector<char> dropped(args.size(), 0);
   // Inputs are finite values of their dtype, which matters beside constants as large as that.
   std::vector<Range> ranges;
-  const bool has_number = std::any_of(args.begin(), args.end(), [](const Value& v) { return v.is_number(); });
+  const bool has_number =
+      std::any_of(args.begin(), args.end(), [](const Value& v) { return v.is_number(); });
   for (const Value& v : args) {
     ranges.push_back(range(v));
     const auto id = single(v.m);
     if (!has_number || !id || atoms_[*id].kind != AtomKind::Leaf) continue;
     const term::Group& group = store_.group(static_cast<term::GroupId>(atoms_[*id].a));
     if (group.kind != term::Group::Kind::Input || !is_float(group.dtype)) continue;
-    const Rational most = Rational::from_double(dtype_max_finite(group.dtype)) * (v.c.sign() < 0 ? -v.c : v.c);
+    const Rational most =
+        Rational::from_double(dtype_max_finite(group.dtype)) * (v.c.sign() < 0 ? -v.c : v.c);
     if (!ranges.back().lo) ranges.back().lo = -most;
     if (!ranges.back().hi) ranges.back().hi = most;
   }
@@ -313,7 +320,8 @@ Value Algebra::max_of(std::vector<Value> args, size_t flat_limit) {
     if (r.lo && (!best || *r.lo > *best)) best = r.lo;
   size_t keep_at = args.size();
   if (best) {
-    for (size_t i = args.size(); i-- > 0 && keep_at == args.size();)  // numbers come first: rather drop those
+    for (size_t i = args.size();
+         i-- > 0 && keep_at == args.size();)  // numbers come first: rather drop those
       if (ranges[i].lo && *ranges[i].lo == *best) keep_at = i;
     for (size_t i = 0; i < args.size(); ++i)
       if (i != keep_at && ranges[i].hi && *ranges[i].hi <= *best) dropped[i] = 1;
@@ -350,7 +358,8 @@ bool Algebra::has_infinite_arm(AtomId id) const {
   return is_infinity(atom.args[0]) || is_infinity(atom.args[1]);
 }
 
-// The flag of a conjunction is the product of the flags, in any reading of a condition that is not defined.
+// The flag of a conjunction is the product of the flags, in any reading of a condition that is not
+// defined.
 Value Algebra::indicator(CondId c) {
   if (c <= kFalse) return c == kTrue ? number(1) : Value{};
   if ((c & 1) && cond(c).kind == CondKind::Or) {
@@ -365,7 +374,8 @@ Value Algebra::indicator(CondId c) {
   return of_atom(std::move(atom));
 }
 
-// The value where the literals hold: its flags and choices that they decide, those of a short sum's terms as well.
+// The value where the literals hold: its flags and choices that they decide, those of a short sum's
+// terms as well.
 Value Algebra::under(const Value& v, const std::vector<CondId>& literals, bool open_sums) {
   std::vector<Factor> kept = monos_[v.m];
   std::vector<Value> replaced;
@@ -426,7 +436,8 @@ Value Algebra::select(CondId c, const Value& then, const Value& other) {
     atom.args = {x, y};
     return of_atom(std::move(atom));
   };
-  // Beside an arm that lacks it, a factor may come out only if it is finite where the other arm is chosen.
+  // Beside an arm that lacks it, a factor may come out only if it is finite where the other arm is
+  // chosen.
   auto split = [&](const Value& v, bool positive_only, Value& outside) {
     std::vector<Factor> out, in;
     for (const Factor& f : monos_[v.m]) {
@@ -475,8 +486,9 @@ Value Algebra::select(CondId c, const Value& then, const Value& other) {
   const Value x{Rational(1), divide(a.m, common)};
   const Value y{b.c / a.c, divide(b.m, common)};
   if (x == y) return mul({a.c, common}, x);
-  // What both arms add leaves: c ? r + s : r + t is r + (c ? s : t). Both arms mention r, so its atoms are defined whichever
-  // is chosen, and the rests stay guarded. Chains of c ? old + s : old become sums over their conditions.
+  // What both arms add leaves: c ? r + s : r + t is r + (c ? s : t). Both arms mention r, so its
+  // atoms are defined whichever is chosen, and the rests stay guarded. Chains of c ? old + s : old
+  // become sums over their conditions.
   auto terms_of = [&](const Value& v) {
     const auto id = single(v.m);
     if (!id || atoms_[*id].kind != AtomKind::Sum) return std::vector<Value>{v};
@@ -511,13 +523,15 @@ Value Algebra::function(Kind kind, std::vector<Value> args) {
     if (!id || !v.c.is_integer()) return false;
     const Atom& atom = atoms_[*id];
     if (atom.kind == AtomKind::OfWord)
-      return atom.a == static_cast<uint32_t>(Kind::RealOfSigned) || atom.a == static_cast<uint32_t>(Kind::RealOfUnsigned);
+      return atom.a == static_cast<uint32_t>(Kind::RealOfSigned) ||
+             atom.a == static_cast<uint32_t>(Kind::RealOfUnsigned);
     if (atom.kind != AtomKind::Function) return false;
     const Kind k = static_cast<Kind>(atom.a);
     return k == Kind::Floor || k == Kind::Trunc || k == Kind::RoundEven;
   };
   switch (kind) {
-    case Kind::Ceil: return negate(function(Kind::Floor, {negate(x)}));
+    case Kind::Ceil:
+      return negate(function(Kind::Floor, {negate(x)}));
     case Kind::Floor:
       if (x.is_number()) return number(x.c.floor());
       if (integer_valued(x) || is_infinity(x)) return x;
@@ -553,7 +567,8 @@ Value Algebra::function(Kind kind, std::vector<Value> args) {
       if (is_infinity(x)) return number(x.c.sign());
       if (x.c.sign() < 0) return negate(function(kind, {negate(x)}));
       break;
-    default: break;
+    default:
+      break;
   }
   Atom atom;
   atom.kind = AtomKind::Function;

@@ -1,8 +1,9 @@
 // Text of canonical values, for residuals and exclusions.
+#include "term/print.h"
+
 #include <fmt/format.h>
 
 #include "decide/canonical/algebra.h"
-#include "term/print.h"
 
 namespace coequal::decide {
 
@@ -32,7 +33,9 @@ class Printer {
       if (!first) out_ += "*";
       first = false;
       atom(f.atom);
-      if (!f.exponent.is_one()) out_ += "^" + (f.exponent.is_integer() ? f.exponent.to_string() : "(" + f.exponent.to_string() + ")");
+      if (!f.exponent.is_one())
+        out_ += "^" + (f.exponent.is_integer() ? f.exponent.to_string()
+                                               : "(" + f.exponent.to_string() + ")");
     }
   }
 
@@ -45,9 +48,12 @@ class Printer {
     const Cond& cond = algebra_.cond(c);
     const bool holds = !(c & 1);
     switch (cond.kind) {
-      case CondKind::True: break;
+      case CondKind::True:
+        break;
       case CondKind::Positive:
-      case CondKind::Zero: comparison(cond, holds); break;
+      case CondKind::Zero:
+        comparison(cond, holds);
+        break;
       case CondKind::Word: {
         const Kind kind = static_cast<Kind>(cond.a);
         const bool swapped = kind == Kind::BvEq && algebra_.word(cond.left).kind == Kind::BvConst;
@@ -86,7 +92,8 @@ class Printer {
 
   void comparison(const Cond& cond, bool holds) {
     // Of a sum with a constant, the constant goes to the right: "x[0] > 3".
-    const char* op = cond.kind == CondKind::Zero ? (holds ? " = " : " != ") : (holds ? " > " : " <= ");
+    const char* op =
+        cond.kind == CondKind::Zero ? (holds ? " = " : " != ") : (holds ? " > " : " <= ");
     if (cond.value.c.sign() < 0) op = holds ? " < " : " >= ";
     const Value unsigned_value{Rational(1), cond.value.m};
     const auto id = algebra_.single(cond.value.m);
@@ -97,8 +104,10 @@ class Printer {
       const bool flip = m.c.sign() < 0;
       value({Rational(1), m.m});
       std::string text = op;
-      if (flip && text.find('<') != std::string::npos) text[text.find('<')] = '>';
-      else if (flip && text.find('>') != std::string::npos) text[text.find('>')] = '<';
+      if (flip && text.find('<') != std::string::npos)
+        text[text.find('<')] = '>';
+      else if (flip && text.find('>') != std::string::npos)
+        text[text.find('>')] = '<';
       out_ += text + (-algebra_.atom(*id).args[0].c / m.c).to_string();
       return;
     }
@@ -126,11 +135,17 @@ class Printer {
     switch (w.kind) {
       case Kind::Leaf:
       case Kind::Poison:
-        out_ += fmt::format("{}[{}]", algebra_.store().group(static_cast<term::GroupId>(w.payload)).name, w.cell);
+        out_ += fmt::format(
+            "{}[{}]", algebra_.store().group(static_cast<term::GroupId>(w.payload)).name, w.cell);
         return;
-      case Kind::Scalar: out_ += algebra_.store().scalar(static_cast<uint32_t>(w.payload)).name; return;
-      case Kind::BvConst: out_ += std::to_string(w.payload); return;
-      default: break;
+      case Kind::Scalar:
+        out_ += algebra_.store().scalar(static_cast<uint32_t>(w.payload)).name;
+        return;
+      case Kind::BvConst:
+        out_ += std::to_string(w.payload);
+        return;
+      default:
+        break;
     }
     out_ += term::kind_text(w.kind);
     out_ += "(";
@@ -146,14 +161,27 @@ class Printer {
     switch (a.kind) {
       case AtomKind::Leaf:
       case AtomKind::Poison:
-        out_ += fmt::format("{}[{}]", algebra_.store().group(static_cast<term::GroupId>(a.a)).name, a.b);
+        out_ += fmt::format("{}[{}]", algebra_.store().group(static_cast<term::GroupId>(a.a)).name,
+                            a.b);
         break;
-      case AtomKind::Scalar: out_ += algebra_.store().scalar(a.a).name; break;
-      case AtomKind::Symbol: out_ += term::name_of(static_cast<term::NamedConstant>(a.a)); break;
-      case AtomKind::Prime: out_ += std::to_string(a.b); break;
-      case AtomKind::Infinity: out_ += "inf"; break;
-      case AtomKind::Undefined: out_ += "undefined"; break;
-      case AtomKind::Exp: list("exp2", a.args); break;
+      case AtomKind::Scalar:
+        out_ += algebra_.store().scalar(a.a).name;
+        break;
+      case AtomKind::Symbol:
+        out_ += term::name_of(static_cast<term::NamedConstant>(a.a));
+        break;
+      case AtomKind::Prime:
+        out_ += std::to_string(a.b);
+        break;
+      case AtomKind::Infinity:
+        out_ += "inf";
+        break;
+      case AtomKind::Undefined:
+        out_ += "undefined";
+        break;
+      case AtomKind::Exp:
+        list("exp2", a.args);
+        break;
       case AtomKind::Sum: {
         out_ += "(";
         bool first = true;
@@ -166,10 +194,18 @@ class Printer {
         out_ += ")";
         break;
       }
-      case AtomKind::Max: list("max", a.args); break;
-      case AtomKind::Abs: list("abs", a.args); break;
-      case AtomKind::Root: list("sqrt", a.args); break;
-      case AtomKind::Log: list("log2", a.args); break;
+      case AtomKind::Max:
+        list("max", a.args);
+        break;
+      case AtomKind::Abs:
+        list("abs", a.args);
+        break;
+      case AtomKind::Root:
+        list("sqrt", a.args);
+        break;
+      case AtomKind::Log:
+        list("log2", a.args);
+        break;
       case AtomKind::Select:
         out_ += "(";
         condition(a.condition);
@@ -184,7 +220,9 @@ class Printer {
         condition(a.condition);
         out_ += "]";
         break;
-      case AtomKind::Function: list(term::kind_text(static_cast<Kind>(a.a)), a.args); break;
+      case AtomKind::Function:
+        list(term::kind_text(static_cast<Kind>(a.a)), a.args);
+        break;
       case AtomKind::OfWord:
         out_ += term::kind_text(static_cast<Kind>(a.a));
         out_ += "(";

@@ -1,21 +1,22 @@
-// Evaluation at random points of random prime fields, and the degrees and heights that bound its error.
+// Evaluation at random points of random prime fields, and the degrees and heights that bound its
+// error.
 #include "decide/canonical/probable.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <flint/flint.h>
+#include <flint/ulong_extras.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include <flint/flint.h>
-#include <flint/ulong_extras.h>
-
-#include <absl/container/flat_hash_map.h>
 
 namespace coequal::decide {
 namespace {
 
 constexpr int kRepetitions = 4;
 
-// Degrees of numerator and denominator, and bits of the integer coefficients after common denominators are cleared.
+// Degrees of numerator and denominator, and bits of the integer coefficients after common
+// denominators are cleared.
 struct Size {
   double numerator = 0, denominator = 0, bits = 0;
 };
@@ -27,8 +28,9 @@ double bits_of(const Rational& c) {
 }  // namespace
 
 struct ProbableZero::Plan {
-  std::vector<AtomId> order;                         // children first
-  absl::flat_hash_map<AtomId, int64_t> unit;         // an atom that is not a sum is the unit-th power of its unknown
+  std::vector<AtomId> order;  // children first
+  absl::flat_hash_map<AtomId, int64_t>
+      unit;  // an atom that is not a sum is the unit-th power of its unknown
   absl::flat_hash_map<AtomId, Size> size;
 };
 
@@ -40,7 +42,9 @@ std::optional<double> ProbableZero::zero(const std::vector<Value>& terms, const 
   auto enter = [&](const Value& v) {
     for (const Factor& f : algebra_.factors(v.m)) {
       const bool is_sum = algebra_.atom(f.atom).kind == AtomKind::Sum;
-      if (algebra_.atom(f.atom).kind == AtomKind::Undefined || algebra_.atom(f.atom).kind == AtomKind::Infinity) fits = false;
+      if (algebra_.atom(f.atom).kind == AtomKind::Undefined ||
+          algebra_.atom(f.atom).kind == AtomKind::Infinity)
+        fits = false;
       if (!is_sum) {
         const fmpz* d = fmpq_denref(f.exponent.get());
         if (!fmpz_fits_si(d) || fmpz_get_si(d) > (int64_t{1} << 30)) {
@@ -50,8 +54,10 @@ std::optional<double> ProbableZero::zero(const std::vector<Value>& terms, const 
         int64_t& unit = plan.unit.try_emplace(f.atom, 1).first->second;
         const int64_t e = fmpz_get_si(d);
         const auto g = static_cast<int64_t>(n_gcd(static_cast<ulong>(unit), static_cast<ulong>(e)));
-        if (unit / g > (int64_t{1} << 40) / e) fits = false;
-        else unit = unit / g * e;
+        if (unit / g > (int64_t{1} << 40) / e)
+          fits = false;
+        else
+          unit = unit / g * e;
       }
       if (!state.contains(f.atom)) stack.push_back(f.atom);
     }
@@ -107,9 +113,11 @@ std::optional<double> ProbableZero::zero(const std::vector<Value>& terms, const 
     return out;
   };
   for (AtomId id : plan.order)
-    if (algebra_.atom(id).kind == AtomKind::Sum) plan.size[id] = size_of_sum(algebra_.atom(id).args);
+    if (algebra_.atom(id).kind == AtomKind::Sum)
+      plan.size[id] = size_of_sum(algebra_.atom(id).args);
   const Size whole = size_of_sum(terms);
-  const double error = std::log2(whole.numerator + whole.denominator + 1 + 64 * (whole.bits / 60 + 1)) - 60;
+  const double error =
+      std::log2(whole.numerator + whole.denominator + 1 + 64 * (whole.bits / 60 + 1)) - 60;
   const double bound = kRepetitions * error;
   if (!(bound < kAcceptable)) return std::nullopt;
 

@@ -48,8 +48,9 @@ Range plus(const Range& a, const Range& b) {
   if (a.lo && b.lo) r.lo = *a.lo + *b.lo, r.lo_open = a.lo_open || b.lo_open;
   if (a.hi && b.hi) r.hi = *a.hi + *b.hi, r.hi_open = a.hi_open || b.hi_open;
   // x >= 0, not 0, plus y >= 0.
-  if (r.lo && r.lo->is_zero() && ((a.nonnegative() && a.nonzero) || (b.nonnegative() && b.nonzero)) &&
-      a.nonnegative() && b.nonnegative())
+  if (r.lo && r.lo->is_zero() &&
+      ((a.nonnegative() && a.nonzero) || (b.nonnegative() && b.nonzero)) && a.nonnegative() &&
+      b.nonnegative())
     r.lo_open = true;
   return r;
 }
@@ -60,7 +61,8 @@ Range times(const Range& a, const Range& b) {
   auto both_nonnegative = [](const Range& x, const Range& y) {
     Range out;
     out.lo = *x.lo * *y.lo;
-    out.lo_open = (x.lo_open && y.lo->sign() > 0) || (y.lo_open && x.lo->sign() > 0) || (x.positive() && y.positive() && out.lo->is_zero());
+    out.lo_open = (x.lo_open && y.lo->sign() > 0) || (y.lo_open && x.lo->sign() > 0) ||
+                  (x.positive() && y.positive() && out.lo->is_zero());
     if (x.hi && y.hi) {
       out.hi = *x.hi * *y.hi;
       out.hi_open = x.hi_open || y.hi_open;
@@ -168,13 +170,19 @@ void Algebra::finish(Atom& atom) const {
       atom.total = true;
       r = from_bounds(store_.scalar(atom.a).bounds);
       break;
-    case AtomKind::Poison: break;
+    case AtomKind::Poison:
+      break;
     case AtomKind::Symbol:
       atom.total = true;
       switch (static_cast<term::NamedConstant>(atom.a)) {
-        case term::NamedConstant::Log2E: r = between(Rational(144, 100), Rational(145, 100), true); break;
-        case term::NamedConstant::Log2_10: r = between(Rational(332, 100), Rational(333, 100), true); break;
-        default: r = between(Rational(314, 100), Rational(315, 100), true);
+        case term::NamedConstant::Log2E:
+          r = between(Rational(144, 100), Rational(145, 100), true);
+          break;
+        case term::NamedConstant::Log2_10:
+          r = between(Rational(332, 100), Rational(333, 100), true);
+          break;
+        default:
+          r = between(Rational(314, 100), Rational(315, 100), true);
       }
       break;
     case AtomKind::Prime:
@@ -185,7 +193,8 @@ void Algebra::finish(Atom& atom) const {
       atom.may_be_infinite = true;
       r = positive_range();
       break;
-    case AtomKind::Undefined: break;
+    case AtomKind::Undefined:
+      break;
     case AtomKind::Exp: {
       atom.total = of_args();
       const Range x = range(atom.args[0]);
@@ -208,7 +217,8 @@ void Algebra::finish(Atom& atom) const {
       bool bounded = true;
       for (const Value& v : atom.args) {
         const Range x = range(v);
-        if (x.lo && (!r.lo || *x.lo > *r.lo || (*x.lo == *r.lo && x.lo_open))) r.lo = x.lo, r.lo_open = x.lo_open;
+        if (x.lo && (!r.lo || *x.lo > *r.lo || (*x.lo == *r.lo && x.lo_open)))
+          r.lo = x.lo, r.lo_open = x.lo_open;
         if (x.positive() && r.lo && r.lo->is_zero()) r.lo_open = true;
         if (!x.hi) bounded = false;
         if (bounded && (!r.hi || *x.hi > *r.hi)) r.hi = x.hi;
@@ -254,7 +264,8 @@ void Algebra::finish(Atom& atom) const {
         if (same == holds) {
           known.lo = Rational(0);
           known.lo_open = holds;
-          if (!x.lo || x.lo->sign() < 0 || (x.lo->is_zero() && holds)) x.lo = known.lo, x.lo_open = known.lo_open;
+          if (!x.lo || x.lo->sign() < 0 || (x.lo->is_zero() && holds))
+            x.lo = known.lo, x.lo_open = known.lo_open;
         } else if (!x.hi || x.hi->sign() > 0 || (x.hi->is_zero() && holds)) {
           x.hi = Rational(0), x.hi_open = holds;
         }
@@ -294,14 +305,17 @@ void Algebra::finish(Atom& atom) const {
       if (!is_signed) r.lo = Rational(0);
       if (w.kind == Kind::Leaf || w.kind == Kind::Scalar) {
         const bool leaf = w.kind == Kind::Leaf;
-        const term::Bounds& bounds = leaf ? store_.group(static_cast<term::GroupId>(w.payload)).bounds
-                                          : store_.scalar(static_cast<uint32_t>(w.payload)).bounds;
+        const term::Bounds& bounds =
+            leaf ? store_.group(static_cast<term::GroupId>(w.payload)).bounds
+                 : store_.scalar(static_cast<uint32_t>(w.payload)).bounds;
         const DType dtype = leaf ? store_.group(static_cast<term::GroupId>(w.payload)).dtype
                                  : store_.scalar(static_cast<uint32_t>(w.payload)).dtype;
         const Range stated = from_bounds(bounds);
         // Bounds are of the dtype's reading; both readings agree below the sign bit.
-        if (is_signed_integer(dtype) == is_signed || (stated.lo && stated.lo->sign() >= 0 && is_signed_integer(dtype))) {
-          if (stated.lo && (!r.lo || *stated.lo > *r.lo)) r.lo = stated.lo, r.lo_open = stated.lo_open;
+        if (is_signed_integer(dtype) == is_signed ||
+            (stated.lo && stated.lo->sign() >= 0 && is_signed_integer(dtype))) {
+          if (stated.lo && (!r.lo || *stated.lo > *r.lo))
+            r.lo = stated.lo, r.lo_open = stated.lo_open;
           if (stated.hi) r.hi = stated.hi, r.hi_open = stated.hi_open;
         }
         if (dtype == DType::Bool && !is_signed && !r.hi) r.hi = Rational(1);

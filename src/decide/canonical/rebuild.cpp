@@ -28,7 +28,8 @@ void Rebuilder::need_condition(CondId c, std::vector<Node>& stack) const {
   if (c > kFalse && !conds_.contains(c >> 1)) stack.push_back({Node::CondNode, c & ~1u});
 }
 
-// The arguments of a maximum, maxima among them opened: prefixes of a running maximum need no form of their own.
+// The arguments of a maximum, maxima among them opened: prefixes of a running maximum need no form
+// of their own.
 void Rebuilder::max_leaves(const Value& v, std::vector<Value>& out) const {
   std::vector<Value> todo{v};
   absl::flat_hash_map<MonoId, Rational> opened;
@@ -83,9 +84,12 @@ bool Rebuilder::run(std::vector<Node> stack, const Budget& budget) {
         if (conds_.contains(n.id >> 1)) break;
         const Cond& c = algebra_.cond(n.id);
         switch (c.kind) {
-          case CondKind::True: break;
+          case CondKind::True:
+            break;
           case CondKind::Positive:
-          case CondKind::Zero: need(c.value, stack); break;
+          case CondKind::Zero:
+            need(c.value, stack);
+            break;
           case CondKind::Word:
             for (WordId w : {c.left, c.right})
               if (!words_.contains(w)) stack.push_back({Node::WordNode, w});
@@ -117,7 +121,8 @@ bool Rebuilder::run(std::vector<Node> stack, const Budget& budget) {
 
 Value Rebuilder::power(const Value& base, const Rational& exponent) {
   if (exponent.is_one() || exponent.is_integer()) return algebra_.power(base, exponent);
-  // A root of a product is the product of the roots only for factors that are not negative: sqrt knows.
+  // A root of a product is the product of the roots only for factors that are not negative: sqrt
+  // knows.
   Value root = base;
   Rational e = exponent;
   const Rational two(2);
@@ -176,7 +181,8 @@ Value Rebuilder::rebuild(AtomId id) {
     case AtomKind::Symbol:
     case AtomKind::Prime:
     case AtomKind::Infinity:
-    case AtomKind::Undefined: return self;
+    case AtomKind::Undefined:
+      return self;
     case AtomKind::Max: {
       std::vector<Value> leaves, args;
       max_leaves(self, leaves);
@@ -190,28 +196,36 @@ Value Rebuilder::rebuild(AtomId id) {
       return algebra_.select(c, arg(0), arg(1));
     }
     case AtomKind::Indicator:
-      return algebra_.select(mapped_condition(atom.condition), Algebra::number(1), Algebra::number(0));
+      return algebra_.select(mapped_condition(atom.condition), Algebra::number(1),
+                             Algebra::number(0));
     case AtomKind::OfWord:
-      return algebra_.of_word(static_cast<Kind>(atom.a), static_cast<uint64_t>(atom.b), words_.find(atom.word)->second);
-    default: break;
+      return algebra_.of_word(static_cast<Kind>(atom.a), static_cast<uint64_t>(atom.b),
+                              words_.find(atom.word)->second);
+    default:
+      break;
   }
   if (!changed) return self;
   switch (atom.kind) {
-    case AtomKind::Exp: return algebra_.exp2(arg(0));
+    case AtomKind::Exp:
+      return algebra_.exp2(arg(0));
     case AtomKind::Sum: {
       std::vector<Value> args;
       for (const Value& v : atom.args) args.push_back(mapped(v));
       return algebra_.sum(std::move(args));
     }
-    case AtomKind::Abs: return algebra_.abs(arg(0));
-    case AtomKind::Root: return algebra_.sqrt(arg(0));
-    case AtomKind::Log: return algebra_.log2(arg(0));
+    case AtomKind::Abs:
+      return algebra_.abs(arg(0));
+    case AtomKind::Root:
+      return algebra_.sqrt(arg(0));
+    case AtomKind::Log:
+      return algebra_.log2(arg(0));
     case AtomKind::Function: {
       std::vector<Value> args;
       for (const Value& v : atom.args) args.push_back(mapped(v));
       return algebra_.function(static_cast<Kind>(atom.a), std::move(args));
     }
-    default: CHECK(false);
+    default:
+      CHECK(false);
   }
   return self;
 }
@@ -219,11 +233,15 @@ Value Rebuilder::rebuild(AtomId id) {
 CondId Rebuilder::rebuild_condition(CondId even) {
   const Cond c = algebra_.cond(even);
   switch (c.kind) {
-    case CondKind::True: return kTrue;
-    case CondKind::Positive: return algebra_.positive(mapped(c.value));
-    case CondKind::Zero: return algebra_.zero(mapped(c.value));
+    case CondKind::True:
+      return kTrue;
+    case CondKind::Positive:
+      return algebra_.positive(mapped(c.value));
+    case CondKind::Zero:
+      return algebra_.zero(mapped(c.value));
     case CondKind::Word:
-      return algebra_.compare_words(static_cast<Kind>(c.a), words_.find(c.left)->second, words_.find(c.right)->second);
+      return algebra_.compare_words(static_cast<Kind>(c.a), words_.find(c.left)->second,
+                                    words_.find(c.right)->second);
     case CondKind::Or: {
       std::vector<CondId> args;
       for (CondId inner : c.args) args.push_back(mapped_condition(inner));

@@ -1,10 +1,11 @@
-// Maps canonical values to canonical values, atoms first: the frame of merging and of case analysis.
+// Maps canonical values to canonical values, atoms first: the frame of merging and of case
+// analysis.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <functional>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "base/budget.h"
 #include "decide/canonical/algebra.h"
@@ -15,7 +16,8 @@ class Rebuilder {
  public:
   // Called with each atom and its rebuilt value; what it returns takes the atom's place.
   using Hook = std::function<Value(AtomId, const Value&)>;
-  explicit Rebuilder(Algebra& algebra, Hook hook = nullptr) : algebra_(algebra), hook_(std::move(hook)) {}
+  explicit Rebuilder(Algebra& algebra, Hook hook = nullptr)
+      : algebra_(algebra), hook_(std::move(hook)) {}
 
   // Another word in place of one.
   void replace_word(WordId from, WordId to) { words_[from] = to; }
@@ -33,7 +35,9 @@ class Rebuilder {
   void need(const Value& v, std::vector<Node>& stack) const;
   void need_condition(CondId c, std::vector<Node>& stack) const;
   Value mapped(const Value& v);
-  CondId mapped_condition(CondId c) const { return c <= kFalse ? c : conds_.find(c >> 1)->second ^ (c & 1); }
+  CondId mapped_condition(CondId c) const {
+    return c <= kFalse ? c : conds_.find(c >> 1)->second ^ (c & 1);
+  }
   Value power(const Value& base, const Rational& exponent);
   Value rebuild(AtomId id);
   CondId rebuild_condition(CondId even);

@@ -7,7 +7,7 @@
 namespace coequal::decide {
 namespace {
 
-constexpr size_t kMergeCredit = 200'000;     // products for one merge
+constexpr size_t kMergeCredit = 200'000;      // products for one merge
 constexpr size_t kCompareCredit = 1'500'000;  // products for the final comparison
 
 }  // namespace
@@ -65,7 +65,8 @@ Resolver::Known Resolver::find_equal(AtomId id, const Budget& budget) {
   const bool is_sum = algebra_.atom(id).kind == AtomKind::Sum;
   const Value self = algebra_.atom_power(id, Rational(1));
   if (*x == 0 || *y == 0) {
-    const bool vanishes = *x == 0 && *y == 0 && is_sum && zero_.zero({self}, kMergeCredit, budget) == true;
+    const bool vanishes =
+        *x == 0 && *y == 0 && is_sum && zero_.zero({self}, kMergeCredit, budget) == true;
     return {vanishes, {}};
   }
   // The quotient of the values at two points is the same for all multiples of a sum.
@@ -79,9 +80,11 @@ Resolver::Known Resolver::find_equal(AtomId id, const Budget& budget) {
     statistics_.count("merge.proposed");
     if (zero_.zero({self, Algebra::negate(other)}, kMergeCredit, budget) == true) {
       statistics_.count("merge.proved");
-      // What is known of the sign of one form holds for the other: a sum of squares against its moments.
+      // What is known of the sign of one form holds for the other: a sum of squares against its
+      // moments.
       if (algebra_.atom(id).total) {
-        const Range range = algebra_.range({Rational(1) / *c, algebra_.atom_power(id, Rational(1)).m});
+        const Range range =
+            algebra_.range({Rational(1) / *c, algebra_.atom_power(id, Rational(1)).m});
         algebra_.refine_range(known[i], range);
       }
       return {true, other};
@@ -96,9 +99,11 @@ Resolver::Verdict Resolver::compare(const Value& a, const Value& b, const Budget
   const auto x = resolve(a, budget), y = resolve(b, budget);
   if (!x || !y) return Verdict::Unknown;
   if (*x == *y) return Verdict::Equal;
-  if (algebra_.is_undefined(*x) || algebra_.is_undefined(*y) || algebra_.is_infinity(*x) || algebra_.is_infinity(*y))
+  if (algebra_.is_undefined(*x) || algebra_.is_undefined(*y) || algebra_.is_infinity(*x) ||
+      algebra_.is_infinity(*y))
     return Verdict::Different;
-  // Common factors first: they are not zero wherever both sides are defined, or both sides vanish with them.
+  // Common factors first: they are not zero wherever both sides are defined, or both sides vanish
+  // with them.
   const Value difference_b = Algebra::negate(*y);
   const std::vector<Value> terms = algebra_.without_common_factor({*x, difference_b});
   const auto p = first_->of(terms);
@@ -146,17 +151,20 @@ Value Resolver::merge_probably(const Value& rebuilt) {
   return out;
 }
 
-std::optional<double> Resolver::compare_probably(const Value& a, const Value& b, const Budget& budget) {
+std::optional<double> Resolver::compare_probably(const Value& a, const Value& b,
+                                                 const Budget& budget) {
   const auto x = resolve(a, budget), y = resolve(b, budget);
   if (!x || !y) return std::nullopt;
   budget_ = &budget;
-  const auto u = rebuild_probably_(*x, budget), v = u ? rebuild_probably_(*y, budget) : std::nullopt;
+  const auto u = rebuild_probably_(*x, budget),
+             v = u ? rebuild_probably_(*y, budget) : std::nullopt;
   budget_ = nullptr;
   if (!u || !v) return std::nullopt;
   double total = errors_;
   if (!(*u == *v)) {
     const std::vector<Value> terms = algebra_.without_common_factor({*u, Algebra::negate(*v)});
-    if (const auto at_a_point = first_->of(terms); at_a_point && *at_a_point != 0) return std::nullopt;
+    if (const auto at_a_point = first_->of(terms); at_a_point && *at_a_point != 0)
+      return std::nullopt;
     const auto bound = probable_.zero(terms, budget);
     if (!bound) return std::nullopt;
     total += std::exp2(*bound);

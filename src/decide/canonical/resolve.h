@@ -1,15 +1,15 @@
-// Equality of canonical values whose forms differ: sums proved equal are merged, the leaves first, and the rest is
-// compared as rational functions of the remaining atoms.
+// Equality of canonical values whose forms differ: sums proved equal are merged, the leaves first,
+// and the rest is compared as rational functions of the remaining atoms.
 //
-// Signatures propose which sums could be multiples of each other; every merge is proved exactly (zero.h). A merge
-// replaces a newer sum by an older one, so what was resolved before stays resolved: the cells of a kernel's other
-// classes, which share their sums, cost a lookup.
+// Signatures propose which sums could be multiples of each other; every merge is proved exactly
+// (zero.h). A merge replaces a newer sum by an older one, so what was resolved before stays
+// resolved: the cells of a kernel's other classes, which share their sums, cost a lookup.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <memory>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "base/statistics.h"
 #include "decide/canonical/probable.h"
@@ -28,12 +28,14 @@ class Resolver {
 
   enum class Verdict : uint8_t {
     Equal,      // proved
-    Different,  // as functions of independent atoms; what relates the atoms may still make them equal
+    Different,  // as functions of independent atoms; what relates the atoms may still make them
+                // equal
     Likely,     // equal signatures, but the proof took too long
     Unknown,
   };
   Verdict compare(const Value& a, const Value& b, const Budget& budget);
-  // The probabilistic tier, where exact proofs took too long: log2 of a bound on the error, if they are equal.
+  // The probabilistic tier, where exact proofs took too long: log2 of a bound on the error, if they
+  // are equal.
   std::optional<double> compare_probably(const Value& a, const Value& b, const Budget& budget);
 
   Signature& signature() { return *first_; }

@@ -7,8 +7,8 @@ namespace coequal::decide {
 namespace {
 
 // p = 2q + 1, p = 7 mod 8, with 2, 3 and 5 quadratic residues.
-constexpr uint64_t kModuli[Signature::kPrimes] = {2305843009213690799u, 2305843009213668599u, 2305843009213655999u,
-                                                  2305843009213644119u};
+constexpr uint64_t kModuli[Signature::kPrimes] = {2305843009213690799u, 2305843009213668599u,
+                                                  2305843009213655999u, 2305843009213644119u};
 
 }  // namespace
 

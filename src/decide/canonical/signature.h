@@ -1,8 +1,8 @@
-// Values of canonical forms in a prime field at random points: what is equal has equal signatures; the converse is only
-// a proposal, or the probabilistic tier (see probable_zero).
+// Values of canonical forms in a prime field at random points: what is equal has equal signatures;
+// the converse is only a proposal, or the probabilistic tier (see probable_zero).
 //
-// The primes are p = 2q + 1 with q prime. Atoms that are not sums take random quadratic residues, whose powers are
-// defined for exponents mod q, so that fractional exponents have a meaning.
+// The primes are p = 2q + 1 with q prime. Atoms that are not sums take random quadratic residues,
+// whose powers are defined for exponents mod q, so that fractional exponents have a meaning.
 #pragma once
 
 #include <array>

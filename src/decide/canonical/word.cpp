@@ -1,8 +1,9 @@
 // Machine words: sums modulo 2^width in one form, comparisons, and their readings as reals.
 //
-// A sum of words is a constant and coefficients of words that are not sums, the words in ascending order; a choice is a sum
-// of what both arms add and guarded rests: c ? old + t : old is old + (c ? t : 0). Read-modify-write chains at positions that
-// depend on data then have the form of sums over flags. All of this is arithmetic modulo 2^width, so it holds for every input.
+// A sum of words is a constant and coefficients of words that are not sums, the words in ascending
+// order; a choice is a sum of what both arms add and guarded rests: c ? old + t : old is old + (c ?
+// t : 0). Read-modify-write chains at positions that depend on data then have the form of sums over
+// flags. All of this is arithmetic modulo 2^width, so it holds for every input.
 #include <algorithm>
 
 #include "decide/canonical/algebra.h"
@@ -33,7 +34,8 @@ Algebra::Linear Algebra::linear(WordId id) const {
     if (p.kind == Kind::BvMul && p.words.size() == 2)
       for (int k = 0; k < 2; ++k)
         if (words_[p.words[static_cast<size_t>(k)]].kind == Kind::BvConst) {
-          out.terms.emplace_back(p.words[static_cast<size_t>(1 - k)], words_[p.words[static_cast<size_t>(k)]].payload);
+          out.terms.emplace_back(p.words[static_cast<size_t>(1 - k)],
+                                 words_[p.words[static_cast<size_t>(k)]].payload);
           return;
         }
     out.terms.emplace_back(x, 1);
@@ -109,16 +111,18 @@ std::optional<CondId> Algebra::as_flag(WordId id) const {
   if (w.kind == Kind::BvConst && w.payload <= 1) return w.payload ? kTrue : kFalse;
   if (w.kind == Kind::BvAdd && w.payload == 1 && w.words.size() == 1) {
     const Linear l = linear(id);
-    if (words_[l.terms[0].first].kind == Kind::BvOfBool && (l.terms[0].second & mask_of(w.width)) == mask_of(w.width))
+    if (words_[l.terms[0].first].kind == Kind::BvOfBool &&
+        (l.terms[0].second & mask_of(w.width)) == mask_of(w.width))
       return negation(words_[l.terms[0].first].conds[0]);
     return std::nullopt;
   }
   return std::nullopt;
 }
 
-// The integers between which a sum of flags lies, its constant and coefficients read as signed (or as unsigned, if there is
-// but one bit).
-std::optional<Algebra::FlagSum> Algebra::flag_sum(const Linear& sum, int width, bool is_signed) const {
+// The integers between which a sum of flags lies, its constant and coefficients read as signed (or
+// as unsigned, if there is but one bit).
+std::optional<Algebra::FlagSum> Algebra::flag_sum(const Linear& sum, int width,
+                                                  bool is_signed) const {
   if (width > 63 || sum.terms.size() > 100000) return std::nullopt;
   auto read = [&](uint64_t bits) {
     bits &= mask_of(width);
@@ -136,7 +140,8 @@ std::optional<Algebra::FlagSum> Algebra::flag_sum(const Linear& sum, int width, 
   return out;
 }
 
-// c ? x : 0, for every term of a sum. A product with 0 or 1 distributes modulo 2^width; what is not total stays guarded.
+// c ? x : 0, for every term of a sum. A product with 0 or 1 distributes modulo 2^width; what is not
+// total stays guarded.
 void Algebra::add_guarded(Linear& into, CondId c, const Linear& x, int width) {
   if (x.constant & mask_of(width)) add_to(into, linear(flag(c, width)), x.constant);
   for (const auto& [t, k] : x.terms) {
@@ -166,8 +171,10 @@ void Algebra::add_guarded(Linear& into, CondId c, const Linear& x, int width) {
       add_to(into, linear(flag(condition, width)), k * words_[inner].payload);
       continue;
     }
-    if (condition == kTrue || words_[inner].kind == Kind::BvAdd || words_[inner].kind == Kind::BvMul) {
-      if (condition == kTrue) add_to(into, linear(inner), k);
+    if (condition == kTrue || words_[inner].kind == Kind::BvAdd ||
+        words_[inner].kind == Kind::BvMul) {
+      if (condition == kTrue)
+        add_to(into, linear(inner), k);
       else {
         Linear part;
         add_guarded(part, condition, linear(inner), width);
@@ -213,10 +220,13 @@ WordId Algebra::word_select(CondId c, WordId then, WordId other, int width) {
   if (c == kTrue || then == other) return then;
   if (c == kFalse) return other;
   if (c & 1) return word_select(negation(c), other, then, width);
-  if (const Cond& order = cond(c); order.kind == CondKind::Word && static_cast<Kind>(order.a) != Kind::BvEq) {
+  if (const Cond& order = cond(c);
+      order.kind == CondKind::Word && static_cast<Kind>(order.a) != Kind::BvEq) {
     const bool is_signed = static_cast<Kind>(order.a) == Kind::BvSlt;
-    if (then == order.right && other == order.left) return word_extreme(Kind::Max, is_signed, {then, other}, width);
-    if (then == order.left && other == order.right) return word_extreme(Kind::Min, is_signed, {then, other}, width);
+    if (then == order.right && other == order.left)
+      return word_extreme(Kind::Max, is_signed, {then, other}, width);
+    if (then == order.left && other == order.right)
+      return word_extreme(Kind::Min, is_signed, {then, other}, width);
   }
   then = word_under(then, literals_of(c));
   other = word_under(other, literals_of(negation(c)));
@@ -259,7 +269,9 @@ WordId Algebra::word_extreme(Kind kind, bool is_signed, std::vector<WordId> args
   std::erase_if(flat, [&](WordId x) {
     if (words_[x].kind != Kind::BvConst) return false;
     const uint64_t k = words_[x].payload;
-    const bool less = constant && (is_signed ? signed_value(k, width) < signed_value(*constant, width) : k < *constant);
+    const bool less =
+        constant &&
+        (is_signed ? signed_value(k, width) < signed_value(*constant, width) : k < *constant);
     if (!constant || less == (kind == Kind::Min)) constant = k;
     return true;
   });
@@ -286,18 +298,27 @@ std::optional<uint64_t> Algebra::folded_word(const Word& w) const {
   }
   const int from = words_[w.words[0]].width, width = w.width;
   const uint64_t a = x[0], b = x[1], mask = mask_of(width);
-  const int64_t sa = signed_value(a, from), sb = w.words.size() == 2 ? signed_value(b, words_[w.words[1]].width) : 0;
+  const int64_t sa = signed_value(a, from),
+                sb = w.words.size() == 2 ? signed_value(b, words_[w.words[1]].width) : 0;
   const int64_t least = signed_value(uint64_t{1} << (width - 1), width);
   switch (w.kind) {
-    case Kind::BvAnd: return a & b;
-    case Kind::BvOr: return a | b;
-    case Kind::BvXor: return a ^ b;
-    case Kind::BvMul: return (a * b) & mask;
-    case Kind::BvNot: return ~a & mask;
-    case Kind::BvShl: return b >= static_cast<uint64_t>(width) ? 0 : (a << b) & mask;
-    case Kind::BvLshr: return b >= static_cast<uint64_t>(width) ? 0 : a >> b;
+    case Kind::BvAnd:
+      return a & b;
+    case Kind::BvOr:
+      return a | b;
+    case Kind::BvXor:
+      return a ^ b;
+    case Kind::BvMul:
+      return (a * b) & mask;
+    case Kind::BvNot:
+      return ~a & mask;
+    case Kind::BvShl:
+      return b >= static_cast<uint64_t>(width) ? 0 : (a << b) & mask;
+    case Kind::BvLshr:
+      return b >= static_cast<uint64_t>(width) ? 0 : a >> b;
     case Kind::BvAshr:
-      return static_cast<uint64_t>(sa >> std::min<uint64_t>(b, static_cast<uint64_t>(width) - 1)) & mask;
+      return static_cast<uint64_t>(sa >> std::min<uint64_t>(b, static_cast<uint64_t>(width) - 1)) &
+             mask;
     case Kind::BvUdiv:
       if (b == 0) return std::nullopt;
       return a / b;
@@ -310,12 +331,18 @@ std::optional<uint64_t> Algebra::folded_word(const Word& w) const {
     case Kind::BvSrem:
       if (b == 0 || (sa == least && sb == -1)) return std::nullopt;
       return static_cast<uint64_t>(sa % sb) & mask;
-    case Kind::BvExtract: return (a >> w.payload) & mask;
-    case Kind::BvConcat: return ((a << words_[w.words[1]].width) | b) & mask;
-    case Kind::BvZeroExtend: return a;
-    case Kind::BvSignExtend: return static_cast<uint64_t>(sa) & mask;
-    case Kind::BvPopcount: return static_cast<uint64_t>(__builtin_popcountll(a)) & mask;
-    default: return std::nullopt;
+    case Kind::BvExtract:
+      return (a >> w.payload) & mask;
+    case Kind::BvConcat:
+      return ((a << words_[w.words[1]].width) | b) & mask;
+    case Kind::BvZeroExtend:
+      return a;
+    case Kind::BvSignExtend:
+      return static_cast<uint64_t>(sa) & mask;
+    case Kind::BvPopcount:
+      return static_cast<uint64_t>(__builtin_popcountll(a)) & mask;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -360,11 +387,15 @@ WordId Algebra::word(Word w) {
       if (const uint64_t* by = constant(1); by && *by < static_cast<uint64_t>(width))
         return scaled(w.words[0], uint64_t{1} << *by, 0);
       break;
-    case Kind::BvNot: return scaled(w.words[0], ~uint64_t{0}, mask);  // -1 - x
-    case Kind::BvOfBool: return flag(w.conds[0], width);
-    case Kind::Select: return word_select(w.conds[0], w.words[0], w.words[1], width);
+    case Kind::BvNot:
+      return scaled(w.words[0], ~uint64_t{0}, mask);  // -1 - x
+    case Kind::BvOfBool:
+      return flag(w.conds[0], width);
+    case Kind::Select:
+      return word_select(w.conds[0], w.words[0], w.words[1], width);
     case Kind::Max:
-    case Kind::Min: return word_extreme(w.kind, w.payload != 0, w.words, width);
+    case Kind::Min:
+      return word_extreme(w.kind, w.payload != 0, w.words, width);
     case Kind::BvAnd:
     case Kind::BvOr: {
       const auto a = as_flag(w.words[0]), b = as_flag(w.words[1]);
@@ -379,35 +410,43 @@ WordId Algebra::word(Word w) {
     case Kind::BvZeroExtend:
     case Kind::BvSignExtend:
     case Kind::BvExtract: {
-      // A sum of flags that does not wrap is the same number in another width; the low bits of any are.
+      // A sum of flags that does not wrap is the same number in another width; the low bits of any
+      // are.
       if (w.kind == Kind::BvExtract && w.payload != 0) break;
       const int from = words_[w.words[0]].width;
       const Linear l = linear(w.words[0]);
       const auto sum = flag_sum(l, from, w.kind == Kind::BvSignExtend);
       if (!sum) break;
-      if (w.kind == Kind::BvZeroExtend && (sum->low < 0 || static_cast<uint64_t>(sum->high) > mask_of(from))) break;
+      if (w.kind == Kind::BvZeroExtend &&
+          (sum->low < 0 || static_cast<uint64_t>(sum->high) > mask_of(from)))
+        break;
       if (w.kind == Kind::BvSignExtend &&
-          (sum->low < signed_value(uint64_t{1} << (from - 1), from) || sum->high > static_cast<int64_t>(mask_of(from) >> 1)))
+          (sum->low < signed_value(uint64_t{1} << (from - 1), from) ||
+           sum->high > static_cast<int64_t>(mask_of(from) >> 1)))
         break;
       Linear out;
       out.constant = static_cast<uint64_t>(sum->constant);
-      for (const auto& [c, k] : sum->flags) add_to(out, linear(flag(c, width)), static_cast<uint64_t>(k));
+      for (const auto& [c, k] : sum->flags)
+        add_to(out, linear(flag(c, width)), static_cast<uint64_t>(k));
       return of_linear(out, width);
     }
-    default: break;
+    default:
+      break;
   }
   return intern_word(std::move(w));
 }
 
 WordId Algebra::intern_word(Word w) {
-  uint64_t h = mix(mix(static_cast<uint64_t>(w.kind), w.width), mix(w.payload, static_cast<uint64_t>(w.cell)));
+  uint64_t h = mix(mix(static_cast<uint64_t>(w.kind), w.width),
+                   mix(w.payload, static_cast<uint64_t>(w.cell)));
   for (WordId x : w.words) h = mix(h, x);
   for (CondId x : w.conds) h = mix(h, x);
   for (const Value& v : w.values) h = mix(h, mix(v.c.hash(), v.m));
   const uint32_t found = word_index_.find(h, [&](uint32_t id) {
     const Word& other = words_[id];
     return other.kind == w.kind && other.width == w.width && other.payload == w.payload &&
-           other.cell == w.cell && other.words == w.words && other.conds == w.conds && other.values == w.values;
+           other.cell == w.cell && other.words == w.words && other.conds == w.conds &&
+           other.values == w.values;
   });
   if (found != term::IdTable::kNone) return found;
   w.total = w.kind != Kind::Poison && w.kind != Kind::BvUdiv && w.kind != Kind::BvSdiv &&
@@ -451,14 +490,16 @@ CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
     difference = linear(d);
     const uint64_t wanted = (0 - difference.constant) & mask_of(width);
     if (const auto sum = flag_sum({0, difference.terms}, width, false)) {
-      // Numbers of the range with the wanted residue; the ends are taken by one choice of the flags each.
+      // Numbers of the range with the wanted residue; the ends are taken by one choice of the flags
+      // each.
       if (static_cast<uint64_t>(sum->high - sum->low) <= mask_of(width)) {
         const uint64_t at = (wanted - static_cast<uint64_t>(sum->low)) & mask_of(width);
         const auto span = static_cast<uint64_t>(sum->high - sum->low);
         if (at > span) return kFalse;
         if (at == 0 || at == span) {
           std::vector<CondId> parts;
-          for (const auto& [c, k] : sum->flags) parts.push_back((k > 0) == (at != 0) ? c : negation(c));
+          for (const auto& [c, k] : sum->flags)
+            parts.push_back((k > 0) == (at != 0) ? c : negation(c));
           return all(std::move(parts));
         }
       }
@@ -468,10 +509,13 @@ CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
       const WordId x = difference.terms[0].first, c = word_constant(wanted * inverse, width);
       if ((x != a || c != b) && (x != b || c != a)) return compare_words(kind, x, c);
     } else {
-      // t1 + ... = constant, the first coefficient in the lower half; two words of opposite sign face each other.
-      const bool pair = difference.terms.size() == 2 && wanted == 0 &&
-                        ((difference.terms[0].second + difference.terms[1].second) & mask_of(width)) == 0 &&
-                        ((difference.terms[0].second & mask_of(width)) == 1 || (difference.terms[1].second & mask_of(width)) == 1);
+      // t1 + ... = constant, the first coefficient in the lower half; two words of opposite sign
+      // face each other.
+      const bool pair =
+          difference.terms.size() == 2 && wanted == 0 &&
+          ((difference.terms[0].second + difference.terms[1].second) & mask_of(width)) == 0 &&
+          ((difference.terms[0].second & mask_of(width)) == 1 ||
+           (difference.terms[1].second & mask_of(width)) == 1);
       if (pair) {
         a = difference.terms[0].first, b = difference.terms[1].first;
       } else {
@@ -493,7 +537,8 @@ CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
       const int64_t low = is_signed ? signed_value(uint64_t{1} << (width - 1), width) : 0;
       const int64_t high = static_cast<int64_t>(is_signed ? mask_of(width) >> 1 : mask_of(width));
       if (sum->low < low || sum->high > high) continue;
-      const int64_t k = is_signed ? signed_value(words_[c].payload, width) : static_cast<int64_t>(words_[c].payload);
+      const int64_t k = is_signed ? signed_value(words_[c].payload, width)
+                                  : static_cast<int64_t>(words_[c].payload);
       auto all_at = [&](bool top) {
         std::vector<CondId> parts;
         for (const auto& [flag_condition, factor] : sum->flags)
@@ -505,7 +550,7 @@ CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
         if (sum->low >= k) return kFalse;
         if (sum->high == k) return negation(all_at(true));
         if (sum->low == k - 1) return all_at(false);  // nothing else lies below k
-      } else {  // k < sum
+      } else {                                        // k < sum
         if (k < sum->low) return kTrue;
         if (k >= sum->high) return kFalse;
         if (k == sum->low) return negation(all_at(false));
@@ -537,17 +582,21 @@ CondId Algebra::compare_words(Kind kind, WordId a, WordId b) {
                                : store_.scalar(static_cast<uint32_t>(w.payload)).dtype;
       const bool is_signed = is_signed_integer(dtype);
       std::optional<Rational> lo = bounds.min, hi = bounds.max;
-      if (bounds.above && (!lo || *bounds.above + Rational(1) > *lo)) lo = bounds.above->floor() + Rational(1);
-      if (bounds.below && (!hi || *bounds.below - Rational(1) < *hi)) hi = -(-*bounds.below).floor() - Rational(1);
+      if (bounds.above && (!lo || *bounds.above + Rational(1) > *lo))
+        lo = bounds.above->floor() + Rational(1);
+      if (bounds.below && (!hi || *bounds.below - Rational(1) < *hi))
+        hi = -(-*bounds.below).floor() - Rational(1);
       if (dtype == DType::Bool) {
         if (!lo) lo = Rational(0);
         if (!hi) hi = Rational(1);
       }
-      const Rational value = is_signed ? Rational(signed_value(constant, width)) : Rational::from_u64(constant);
+      const Rational value =
+          is_signed ? Rational(signed_value(constant, width)) : Rational::from_u64(constant);
       // The order asked about must be the order in which the bounds are stated.
-      const bool same_order = kind == Kind::BvEq || (kind == Kind::BvSlt) == is_signed ||
-                              (lo && lo->sign() >= 0 && signed_value(constant, width) >= 0 &&
-                               (is_signed || (hi && *hi <= Rational(signed_value(mask_of(width) >> 1, width)))));
+      const bool same_order =
+          kind == Kind::BvEq || (kind == Kind::BvSlt) == is_signed ||
+          (lo && lo->sign() >= 0 && signed_value(constant, width) >= 0 &&
+           (is_signed || (hi && *hi <= Rational(signed_value(mask_of(width) >> 1, width)))));
       if (same_order) {
         if (kind == Kind::BvEq) {
           if ((lo && value < *lo) || (hi && value > *hi)) return kFalse;
@@ -576,7 +625,8 @@ Value Algebra::of_word(Kind kind, uint64_t payload, WordId id) {
   if (kind == Kind::RealOfSigned || kind == Kind::RealOfUnsigned) {
     const bool is_signed = kind == Kind::RealOfSigned;
     if (w.kind == Kind::BvConst)
-      return number(is_signed ? Rational(signed_value(w.payload, w.width)) : Rational::from_u64(w.payload));
+      return number(is_signed ? Rational(signed_value(w.payload, w.width))
+                              : Rational::from_u64(w.payload));
     if (w.kind == Kind::BvZeroExtend) return of_word(Kind::RealOfUnsigned, 0, w.words[0]);
     if (w.kind == Kind::BvSignExtend && is_signed) return of_word(kind, 0, w.words[0]);
     if (w.kind == Kind::Select) {
@@ -600,7 +650,8 @@ Value Algebra::of_word(Kind kind, uint64_t payload, WordId id) {
       return sum(std::move(terms));
     }
   }
-  if (kind == Kind::RealOfBits && w.kind == Kind::BitsOfReal && w.payload == payload) return w.values[0];
+  if (kind == Kind::RealOfBits && w.kind == Kind::BitsOfReal && w.payload == payload)
+    return w.values[0];
   Atom atom;
   atom.kind = AtomKind::OfWord;
   atom.a = static_cast<uint32_t>(kind);
@@ -608,6 +659,5 @@ Value Algebra::of_word(Kind kind, uint64_t payload, WordId id) {
   atom.word = id;
   return of_atom(std::move(atom));
 }
-
 
 }  // namespace coequal::decide

@@ -1,9 +1,10 @@
 // Elimination of sums, the deepest first.
 //
-// A sum S is replaced by its terms in all monomials at once: the cofactor C of S (what is multiplied with S) is
-// gathered first. If C itself is zero, or a multiple of one atom, S need not be written out against all its terms:
-// two-pass variance against sums of squares then costs n steps where expansion costs n^2. Deep chains (Welford)
-// telescope, because a sum meets its own predecessor before that one is replaced.
+// A sum S is replaced by its terms in all monomials at once: the cofactor C of S (what is
+// multiplied with S) is gathered first. If C itself is zero, or a multiple of one atom, S need not
+// be written out against all its terms: two-pass variance against sums of squares then costs n
+// steps where expansion costs n^2. Deep chains (Welford) telescope, because a sum meets its own
+// predecessor before that one is replaced.
 #include "decide/canonical/zero.h"
 
 #include <algorithm>
@@ -11,16 +12,18 @@
 
 namespace coequal::decide {
 
-// The sum in a shorter form, if its signature proposes one that can be proved: nothing at all, or a multiple of an atom
-// that is not deeper than `below` (else elimination would not end).
-std::optional<std::vector<Value>> ZeroTest::shorten(const std::vector<Value>& terms, AtomId below, size_t& credit,
-                                                    const Budget& budget, int nesting) {
+// The sum in a shorter form, if its signature proposes one that can be proved: nothing at all, or a
+// multiple of an atom that is not deeper than `below` (else elimination would not end).
+std::optional<std::vector<Value>> ZeroTest::shorten(const std::vector<Value>& terms, AtomId below,
+                                                    size_t& credit, const Budget& budget,
+                                                    int nesting) {
   const auto x = first_.of(terms), y = second_.of(terms);
   if (!x || !y || (*x == 0) != (*y == 0)) return std::nullopt;
   std::vector<Value> difference = terms, out;
   if (*x != 0) {
     const auto id = lookup_(first_.multiply(*x, first_.inverse(*y)));
-    if (!id || std::pair(algebra_.atom(*id).depth, *id) > std::pair(algebra_.atom(below).depth, below))
+    if (!id ||
+        std::pair(algebra_.atom(*id).depth, *id) > std::pair(algebra_.atom(below).depth, below))
       return std::nullopt;
     const auto z = first_.of_atom(*id);
     if (!z || *z == 0) return std::nullopt;
@@ -72,15 +75,17 @@ std::vector<Value> ZeroTest::gather(std::vector<Value> cofactor, AtomId sum) {
     const auto it = left.find(terms[i].m);
     if (it == left.end()) continue;
     const Rational r = it->second / terms[i].c;
-    const auto known = std::find_if(votes.begin(), votes.end(), [&](const auto& v) { return v.first == r; });
+    const auto known =
+        std::find_if(votes.begin(), votes.end(), [&](const auto& v) { return v.first == r; });
     if (known == votes.end())
       votes.emplace_back(r, 1);
     else
       ++known->second;
   }
   if (votes.empty()) return cofactor;
-  const Rational r =
-      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+  const Rational r = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+                       return a.second < b.second;
+                     })->first;
   for (const Value& t : terms) {
     Rational& c = left[t.m];
     c = c - r * t.c;
@@ -93,8 +98,9 @@ std::vector<Value> ZeroTest::gather(std::vector<Value> cofactor, AtomId sum) {
   return 2 * out.size() < cofactor.size() ? out : cofactor;
 }
 
-std::optional<ZeroTest::Polynomial> ZeroTest::eliminate(const std::vector<Value>& terms, size_t& credit,
-                                                        const Budget& budget, int nesting) {
+std::optional<ZeroTest::Polynomial> ZeroTest::eliminate(const std::vector<Value>& terms,
+                                                        size_t& credit, const Budget& budget,
+                                                        int nesting) {
   std::map<std::pair<uint32_t, AtomId>, Polynomial, std::greater<>> by_sum;
   Polynomial rest;
   auto put = [&](const Value& v) {
@@ -141,7 +147,8 @@ std::optional<ZeroTest::Polynomial> ZeroTest::eliminate(const std::vector<Value>
   return rest;
 }
 
-std::optional<bool> ZeroTest::zero(const std::vector<Value>& terms, size_t limit, const Budget& budget) {
+std::optional<bool> ZeroTest::zero(const std::vector<Value>& terms, size_t limit,
+                                   const Budget& budget) {
   for (const Value& v : terms)
     if (algebra_.is_undefined(v) || algebra_.is_infinity(v)) return false;
   size_t credit = limit;
@@ -153,8 +160,8 @@ std::optional<bool> ZeroTest::zero(const std::vector<Value>& terms, size_t limit
     for (const auto& [m, c] : *rest)
       if (!c.is_zero()) current.push_back({c, m});
     if (current.empty()) return true;
-    // Inverses of sums were treated as unknowns of their own. Bring what is left to a common denominator: it is not
-    // zero wherever the terms are defined.
+    // Inverses of sums were treated as unknowns of their own. Bring what is left to a common
+    // denominator: it is not zero wherever the terms are defined.
     absl::flat_hash_map<AtomId, Rational> denominators;
     for (const Value& v : current)
       for (const Factor& f : algebra_.factors(v.m)) {
@@ -168,7 +175,8 @@ std::optional<bool> ZeroTest::zero(const std::vector<Value>& terms, size_t limit
     for (const auto& [id, power] : denominators) order.push_back(id);
     std::sort(order.begin(), order.end());
     Value common = Algebra::number(1);
-    for (AtomId id : order) common = algebra_.mul(common, algebra_.atom_power(id, denominators[id]));
+    for (AtomId id : order)
+      common = algebra_.mul(common, algebra_.atom_power(id, denominators[id]));
     for (Value& v : current) v = algebra_.mul(v, common);
   }
 }

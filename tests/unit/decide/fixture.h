@@ -78,7 +78,8 @@ class Terms {
     while (v.size() > 1) {
       std::vector<Term> w;
       const size_t half = (v.size() + 1) / 2;
-      for (size_t i = 0; i < half; ++i) w.push_back(i + half < v.size() ? add(v[i], v[i + half]) : v[i]);
+      for (size_t i = 0; i < half; ++i)
+        w.push_back(i + half < v.size() ? add(v[i], v[i + half]) : v[i]);
       v = w;
     }
     return v[0];
@@ -99,18 +100,19 @@ class Terms {
 
 inline std::string describe(const Answer& answer) {
   std::string text = answer.procedure + " " + answer.reason + " " + answer.residual;
-  if (answer.refutation) text += " a=" + answer.refutation->value_a + " b=" + answer.refutation->value_b;
+  if (answer.refutation)
+    text += " a=" + answer.refutation->value_a + " b=" + answer.refutation->value_b;
   return text;
 }
 
-#define EXPECT_PROVED(a, b)                                     \
-  do {                                                          \
-    const Answer answer_ = decide(a, b);                        \
+#define EXPECT_PROVED(a, b)                                           \
+  do {                                                                \
+    const Answer answer_ = decide(a, b);                              \
     EXPECT_EQ(answer_.outcome, Outcome::Proved) << describe(answer_); \
   } while (false)
-#define EXPECT_REFUTED(a, b)                                    \
-  do {                                                          \
-    const Answer answer_ = decide(a, b);                        \
+#define EXPECT_REFUTED(a, b)                                           \
+  do {                                                                 \
+    const Answer answer_ = decide(a, b);                               \
     EXPECT_EQ(answer_.outcome, Outcome::Refuted) << describe(answer_); \
   } while (false)
 

@@ -30,7 +30,8 @@ TEST_F(Decisions, RootOfASquareIsTheAbsoluteValue) {
 }
 
 TEST_F(Decisions, RootOfAProductIsNotTheProductOfRoots) {
-  // sqrt(x y) is defined for two negative numbers, sqrt(x) sqrt(y) is not; where both are they agree.
+  // sqrt(x y) is defined for two negative numbers, sqrt(x) sqrt(y) is not; where both are they
+  // agree.
   const Answer answer = decide(sqrt(mul(x(), y())), mul(sqrt(x()), sqrt(y())));
   EXPECT_NE(answer.outcome, Outcome::Refuted) << describe(answer);
   options.no_assume.insert("domain-exclusion");
@@ -65,10 +66,12 @@ TEST_F(Decisions, AGuardedDivisorExcludesNothing) {
 }
 
 TEST_F(Decisions, AlgebraicIdentities) {
-  EXPECT_PROVED(mul(add(x(), y()), add(x(), y())), add(add(mul(x(), x()), mul(c(2), mul(x(), y()))), mul(y(), y())));
+  EXPECT_PROVED(mul(add(x(), y()), add(x(), y())),
+                add(add(mul(x(), x()), mul(c(2), mul(x(), y()))), mul(y(), y())));
   EXPECT_PROVED(mul(add(x(), y()), sub(x(), y())), sub(mul(x(), x()), mul(y(), y())));
   EXPECT_PROVED(add(div(x(), p()), div(y(), p())), div(add(x(), y()), p()));
-  EXPECT_PROVED(sub(c(1), div(x(0), add(p(0), p(1)))), div(sub(add(p(0), p(1)), x(0)), add(p(0), p(1))));
+  EXPECT_PROVED(sub(c(1), div(x(0), add(p(0), p(1)))),
+                div(sub(add(p(0), p(1)), x(0)), add(p(0), p(1))));
   EXPECT_REFUTED(mul(add(x(), y()), add(x(), y())), add(mul(x(), x()), mul(y(), y())));
   EXPECT_REFUTED(add(x(), c(Rational(1, 1000000))), x());
 }
@@ -81,7 +84,8 @@ TEST_F(Decisions, ExponentialLaws) {
   EXPECT_PROVED(exp2(mul(c(Rational(1, 2)), x())), sqrt(exp2(x())));
   EXPECT_PROVED(log2(mul(p(0), p(1))), add(log2(p(0)), log2(p(1))));
   EXPECT_PROVED(tanh(x()), div(sub(exp(mul(c(2), x())), c(1)), add(exp(mul(c(2), x())), c(1))));
-  EXPECT_PROVED(div(c(1), add(c(1), exp(neg(x())))), mul(c(Rational(1, 2)), add(c(1), tanh(mul(c(Rational(1, 2)), x())))));
+  EXPECT_PROVED(div(c(1), add(c(1), exp(neg(x())))),
+                mul(c(Rational(1, 2)), add(c(1), tanh(mul(c(Rational(1, 2)), x())))));
   EXPECT_REFUTED(exp(add(x(), y())), add(exp(x()), exp(y())));
   EXPECT_REFUTED(exp2(mul(x(), y())), mul(exp2(x()), exp2(y())));
 }
@@ -107,7 +111,8 @@ TEST_F(Decisions, SelectsOfComparisons) {
   EXPECT_PROVED(select(less(x(), y()), y(), x()), max(x(), y()));
   EXPECT_PROVED(select(less_eq(x(), y()), y(), x()), max(x(), y()));
   EXPECT_PROVED(select(less(c(0), x()), x(), c(0)), max(x(), c(0)));
-  EXPECT_PROVED(select(less(x(), c(0)), mul(c(Rational(1, 100)), x()), x()), max(x(), mul(c(Rational(1, 100)), x())));
+  EXPECT_PROVED(select(less(x(), c(0)), mul(c(Rational(1, 100)), x()), x()),
+                max(x(), mul(c(Rational(1, 100)), x())));
   EXPECT_REFUTED(select(less(x(), y()), x(), y()), max(x(), y()));
   // The threshold itself: x = 1 goes to different sides.
   EXPECT_REFUTED(select(less(x(), c(1)), c(0), y()), select(less_eq(x(), c(1)), c(0), y()));
@@ -148,9 +153,11 @@ TEST_F(Decisions, LayerNorm) {
   const Term weight = c(Rational(1, n)), eps = c(Rational(1, 100000));
   const Term mean = mul(chain(v), weight);
   for (int i = 0; i < n; ++i) deviations.push_back(mul(sub(x(i), mean), sub(x(i), mean)));
-  const Term two_pass = mul(sub(x(5), mean), div(c(1), sqrt(add(mul(chain(deviations), weight), eps))));
+  const Term two_pass =
+      mul(sub(x(5), mean), div(c(1), sqrt(add(mul(chain(deviations), weight), eps))));
   const Term mean2 = mul(tree(v), weight);
-  const Term moments = div(sub(x(5), mean2), sqrt(add(sub(mul(tree(squares), weight), mul(mean2, mean2)), eps)));
+  const Term moments =
+      div(sub(x(5), mean2), sqrt(add(sub(mul(tree(squares), weight), mul(mean2, mean2)), eps)));
   EXPECT_PROVED(two_pass, moments);
   Term m = x(0), q = c(0);
   for (int k = 1; k < n; ++k) {
@@ -172,7 +179,8 @@ TEST_F(Decisions, LabelsAndMasks) {
   for (int k = 8; k >= 0; --k) chosen = select(same_word(label(), word(k, 32)), x(k), chosen);
   EXPECT_PROVED(chain(sum), chosen);  // labels are 0 to 9
   Term shifted = x(9);
-  for (int k = 8; k >= 0; --k) shifted = select(same_word(label(), word(k, 32)), x(k == 4 ? 5 : k), shifted);
+  for (int k = 8; k >= 0; --k)
+    shifted = select(same_word(label(), word(k, 32)), x(k == 4 ? 5 : k), shifted);
   EXPECT_REFUTED(chain(sum), shifted);
   EXPECT_PROVED(mul(select(masked(0), x(), c(0)), y()), select(masked(0), mul(x(), y()), c(0)));
   EXPECT_REFUTED(select(masked(0), x(), c(0)), select(masked(1), x(), c(0)));
@@ -199,9 +207,11 @@ TEST_F(Decisions, DataMaskedSoftmax) {
 TEST_F(Decisions, CasesAtThresholds) {
   // relu written three ways; hard-swish with clamps in either order.
   EXPECT_PROVED(mul(c(Rational(1, 2)), add(x(), abs(x()))), max(x(), c(0)));
-  const Term clamp1 = min(max(add(x(), c(3)), c(0)), c(6)), clamp2 = max(min(add(x(), c(3)), c(6)), c(0));
+  const Term clamp1 = min(max(add(x(), c(3)), c(0)), c(6)),
+             clamp2 = max(min(add(x(), c(3)), c(6)), c(0));
   EXPECT_PROVED(mul(x(), clamp1), mul(x(), clamp2));
-  EXPECT_PROVED(select(less(x(), c(-1)), c(-1), select(less(c(1), x()), c(1), x())), max(c(-1), min(c(1), x())));
+  EXPECT_PROVED(select(less(x(), c(-1)), c(-1), select(less(c(1), x()), c(1), x())),
+                max(c(-1), min(c(1), x())));
   EXPECT_PROVED(add(max(x(), y()), min(x(), y())), add(x(), y()));
   EXPECT_REFUTED(min(max(x(), c(1)), c(0)), max(min(x(), c(0)), c(1)));
 }
@@ -218,7 +228,8 @@ TEST_F(Decisions, PoisonIsFollowedThroughSelects) {
   ASSERT_TRUE(reached.cell.has_value());
   EXPECT_EQ(reached.cell->second, 3);
   EXPECT_EQ(decider->poison(mul(c(0), bad), Budget(5)).kind, PoisonAnswer::Kind::Reached);
-  EXPECT_EQ(decider->poison(select(less(exp(x()), c(0)), bad, y()), Budget(5)).kind, PoisonAnswer::Kind::Never);
+  EXPECT_EQ(decider->poison(select(less(exp(x()), c(0)), bad, y()), Budget(5)).kind,
+            PoisonAnswer::Kind::Never);
   EXPECT_EQ(outcome(add(bad, y()), add(bad, y())), Outcome::Undecided);
 }
 

@@ -1,4 +1,5 @@
-// Every row of the rule table: proved where its condition holds, refuted where it says that the condition matters.
+// Every row of the rule table: proved where its condition holds, refuted where it says that the
+// condition matters.
 #include "decide/rules/rule_row.h"
 #include "fixture.h"
 

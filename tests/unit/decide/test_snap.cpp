@@ -32,7 +32,8 @@ TEST_F(Snaps, TheNearestFloatOnly) {
   EXPECT_EQ(meaning(f32(-0.1f)), "-1/10");
   EXPECT_EQ(meaning(f32(0.375f)), "");
   EXPECT_EQ(meaning(f32(3.0f)), "");
-  EXPECT_EQ(meaning(f32(0.797885f)), "159577/200000");  // six digits: not the float nearest to sqrt(2 / pi)
+  EXPECT_EQ(meaning(f32(0.797885f)),
+            "159577/200000");  // six digits: not the float nearest to sqrt(2 / pi)
   EXPECT_EQ(meaning(f32(0.79788456f)), "sqrt(2/pi)");
   EXPECT_EQ(meaning(f32(0.123456789f)), "");  // says no more than its bits
 }
@@ -57,11 +58,14 @@ TEST_F(Snaps, ComparisonsKeepTheirBits) {
   const Term bits = f32(0.1f);
   EXPECT_REFUTED(select(less(x(), bits), y(), z()), select(less_eq(x(), bits), y(), z()));
   // As reals the thresholds 1/10 and the float differ, though no float lies between them.
-  EXPECT_NE(outcome(select(less(mul(x(), c(10)), c(1)), y(), z()), select(less(x(), bits), y(), z())), Outcome::Proved);
+  EXPECT_NE(
+      outcome(select(less(mul(x(), c(10)), c(1)), y(), z()), select(less(x(), bits), y(), z())),
+      Outcome::Proved);
 }
 
 TEST_F(Snaps, EqualAsWrittenNeedsNone) {
-  const Answer answer = decide(mul(f32(0.1f), add(x(), y())), add(mul(f32(0.1f), x()), mul(f32(0.1f), y())));
+  const Answer answer =
+      decide(mul(f32(0.1f), add(x(), y())), add(mul(f32(0.1f), x()), mul(f32(0.1f), y())));
   ASSERT_EQ(answer.outcome, Outcome::Proved);
   EXPECT_TRUE(answer.assumptions.empty());
 }

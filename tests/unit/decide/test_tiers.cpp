@@ -1,4 +1,5 @@
-// The procedures behind the canonical form: Z3 and the probabilistic tier, and what they must not claim.
+// The procedures behind the canonical form: Z3 and the probabilistic tier, and what they must not
+// claim.
 #include <cmath>
 
 #include "decide/canonical/build.h"
@@ -30,7 +31,8 @@ class Tiers : public ::testing::Test, public Terms {
         const int64_t count = l.count + r.count;
         const Term delta = sub(r.mean, l.mean);
         next.push_back({add(l.mean, mul(delta, c(Rational(r.count, count)))),
-                        add(add(l.square, r.square), mul(mul(delta, delta), c(Rational(l.count * r.count, count)))),
+                        add(add(l.square, r.square),
+                            mul(mul(delta, delta), c(Rational(l.count * r.count, count)))),
                         count});
       }
       if (parts.size() % 2) next.push_back(parts.back());
@@ -56,7 +58,8 @@ TEST_F(Tiers, RandomPointsTellZeroFromNotZero) {
   Builder builder(algebra, store, [&](const Term&) { return store.boolean(true); });
   ProbableZero probable(algebra, 3);
   auto difference = [&](const Term& a, const Term& b) {
-    return std::vector<Value>{*builder.value(a, Budget()), Algebra::negate(*builder.value(b, Budget()))};
+    return std::vector<Value>{*builder.value(a, Budget()),
+                              Algebra::negate(*builder.value(b, Budget()))};
   };
   const auto [merged, two_pass] = merged_and_two_pass(200, Rational(1, 200));
   const auto bound = probable.zero(difference(merged, two_pass), Budget());
@@ -66,8 +69,12 @@ TEST_F(Tiers, RandomPointsTellZeroFromNotZero) {
   EXPECT_FALSE(probable.zero(difference(wrong, same), Budget()).has_value());
   // Fractional powers of exponentials and of sums.
   const Term s = add(mul(x(0), x(0)), c(1));
-  EXPECT_TRUE(probable.zero(difference(mul(exp2(mul(c(Rational(1, 3)), x(0))), exp2(mul(c(Rational(2, 3)), x(0)))), exp2(x(0))),
-                            Budget()).has_value());
+  EXPECT_TRUE(probable
+                  .zero(difference(mul(exp2(mul(c(Rational(1, 3)), x(0))),
+                                       exp2(mul(c(Rational(2, 3)), x(0)))),
+                                   exp2(x(0))),
+                        Budget())
+                  .has_value());
   EXPECT_FALSE(probable.zero(difference(sqrt(s), s), Budget()).has_value());
   EXPECT_FALSE(probable.zero(difference(sqrt(s), add(x(0), c(1))), Budget()).has_value());
 }

@@ -37,22 +37,27 @@ inline TensorSpec output(std::string name, int64_t cells, DType dtype = DType::F
   return {std::move(name), dtype, cells, Init::Empty, Access::Write};
 }
 
-// The kernel "k" takes the tensors as %rd0, %rd1, ... (already loaded) and %r0 = tid.x, %r1 = ctaid.x.
-inline std::string kernel_text(size_t tensors, const std::string& body, const std::string& before = "") {
+// The kernel "k" takes the tensors as %rd0, %rd1, ... (already loaded) and %r0 = tid.x, %r1 =
+// ctaid.x.
+inline std::string kernel_text(size_t tensors, const std::string& body,
+                               const std::string& before = "") {
   std::string params, loads;
   for (size_t i = 0; i < tensors; ++i) {
     params += (i ? ", " : "") + fmt::format(".param .u64 p{}", i);
     loads += fmt::format("ld.param.u64 %rd{}, [p{}];\n", i, i);
   }
-  return ".version 8.3\n.target sm_90\n.address_size 64\n" + before + ".visible .entry k(" + params +
-         ")\n{\n.reg .pred %p<20>;\n.reg .b16 %h<40>;\n.reg .b32 %r<60>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n"
+  return ".version 8.3\n.target sm_90\n.address_size 64\n" + before + ".visible .entry k(" +
+         params +
+         ")\n{\n.reg .pred %p<20>;\n.reg .b16 %h<40>;\n.reg .b32 %r<60>;\n.reg .b64 %rd<40>;\n.reg "
+         ".f32 %f<40>;\n"
          ".reg .f64 %fd<20>;\n" +
          loads + "mov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n" + body + "\n}\n";
 }
 
 class Bench {
  public:
-  explicit Bench(std::vector<TensorSpec> specs) : session{store, options, budget, statistics, {}}, specs_(std::move(specs)) {
+  explicit Bench(std::vector<TensorSpec> specs)
+      : session{store, options, budget, statistics, {}}, specs_(std::move(specs)) {
     tensors_.reserve(specs_.size());
     state_.tensors = &tensors_;
     for (const TensorSpec& s : specs_) {
@@ -99,7 +104,8 @@ class Bench {
       return {};
     }
     modules_.push_back(std::make_unique<ptx::Module>(std::move(*module)));
-    kernels_.push_back(std::make_unique<Kernel>(*modules_.back(), **modules_.back()->find_kernel("k")));
+    kernels_.push_back(
+        std::make_unique<Kernel>(*modules_.back(), **modules_.back()->find_kernel("k")));
     Launch launch;
     launch.kernel = kernels_.back().get();
     launch.grid = {grid, 1, 1};
@@ -115,22 +121,30 @@ class Bench {
     LaunchResult result = run_launch(session, state_, launch);
     for (uint32_t t = 0; t < specs_.size(); ++t) {
       std::vector<tensor::TensorVersion::Overlap> overlaps;
-      state_.versions[t] = tensor::TensorVersion::after(state_.versions[t], result.pieces, t, store, overlaps);
+      state_.versions[t] =
+          tensor::TensorVersion::after(state_.versions[t], result.pieces, t, store, overlaps);
       EXPECT_TRUE(overlaps.empty());
     }
     return result;
   }
 
-  term::Term value(uint32_t tensor, int64_t cell) { return state_.versions[tensor]->value(cell, store); }
+  term::Term value(uint32_t tensor, int64_t cell) {
+    return state_.versions[tensor]->value(cell, store);
+  }
   // With known values in their places.
-  std::string text(uint32_t tensor, int64_t cell) { return term::print(store, term::substitute_known(store)(value(tensor, cell))); }
+  std::string text(uint32_t tensor, int64_t cell) {
+    return term::print(store, term::substitute_known(store)(value(tensor, cell)));
+  }
 
-  // The value of a cell where input cell i of tensor t holds inputs[t][i] (0 where nothing is given): a whole number.
-  int64_t number(uint32_t tensor, int64_t cell, const std::vector<std::vector<int64_t>>& inputs = {}) {
+  // The value of a cell where input cell i of tensor t holds inputs[t][i] (0 where nothing is
+  // given): a whole number.
+  int64_t number(uint32_t tensor, int64_t cell,
+                 const std::vector<std::vector<int64_t>>& inputs = {}) {
     term::MapAssignment assignment;
     for (size_t t = 0; t < inputs.size(); ++t)
       for (size_t i = 0; i < inputs[t].size(); ++i)
-        assignment.set_leaf(tensors_[t].input_group, static_cast<int64_t>(i), term::Rational(inputs[t][i]));
+        assignment.set_leaf(tensors_[t].input_group, static_cast<int64_t>(i),
+                            term::Rational(inputs[t][i]));
     const auto v = term::evaluate_exact(store, value(tensor, cell), assignment);
     constexpr int64_t kNone = INT64_MIN;
     if (!v) return kNone;
@@ -158,7 +172,8 @@ class Bench {
 
 inline void expect_clean(const LaunchResult& r) {
   for (const Defect& d : r.defects) ADD_FAILURE() << defect_name(d.kind) << ": " << d.message;
-  for (const Refusal& f : r.refusals) ADD_FAILURE() << "refused " << f.instruction << ": " << f.reason << " line " << f.span.line;
+  for (const Refusal& f : r.refusals)
+    ADD_FAILURE() << "refused " << f.instruction << ": " << f.reason << " line " << f.span.line;
   EXPECT_EQ(r.suspicions.size(), 0u);
   EXPECT_EQ(r.aborted_ctas, 0);
 }

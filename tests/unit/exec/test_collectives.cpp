@@ -8,7 +8,8 @@ namespace {
 
 // %rd8 = &x[tid], %rd9 = &y[tid], for two tensors of words.
 const char* const kOwnWords =
-    "mul.wide.u32 %rd7, %r0, 4;\nadd.u64 %rd8, %rd0, %rd7;\nadd.u64 %rd9, %rd1, %rd7;\nld.global.u32 %r2, [%rd8];\n";
+    "mul.wide.u32 %rd7, %r0, 4;\nadd.u64 %rd8, %rd0, %rd7;\nadd.u64 %rd9, %rd1, "
+    "%rd7;\nld.global.u32 %r2, [%rd8];\n";
 
 struct Shuffle {
   const char* mode;
@@ -37,14 +38,19 @@ TEST(Shuffle, EveryModeAndWidth) {
         const Shuffle s{mode, b, (32 - width) << 8 | (std::string(mode) == "up" ? 0 : 31)};
         Bench bench({input("x", 32, DType::U32), output("y", 64, DType::U32)});
         expect_clean(bench.run(
-            kernel_text(2, kOwnWords + fmt::format("shfl.sync.{}.b32 %r3|%p0, %r2, {}, {}, -1;\nselp.u32 %r4, 1, 0, %p0;\n"
-                                                   "st.global.u32 [%rd9], %r3;\nst.global.u32 [%rd9+128], %r4;\nret;",
-                                                   mode, s.b, s.c)),
+            kernel_text(
+                2, kOwnWords +
+                       fmt::format(
+                           "shfl.sync.{}.b32 %r3|%p0, %r2, {}, {}, -1;\nselp.u32 %r4, 1, 0, %p0;\n"
+                           "st.global.u32 [%rd9], %r3;\nst.global.u32 [%rd9+128], %r4;\nret;",
+                           mode, s.b, s.c)),
             1, 32));
         for (int lane = 0; lane < 32; ++lane) {
           const auto [from, inside] = source_lane(s, lane);
-          ASSERT_EQ(bench.text(1, lane), fmt::format("x[{}]", from)) << mode << " " << width << " " << b << " lane " << lane;
-          ASSERT_EQ(bench.number(1, 32 + lane), inside) << mode << " " << width << " " << b << " lane " << lane;
+          ASSERT_EQ(bench.text(1, lane), fmt::format("x[{}]", from))
+              << mode << " " << width << " " << b << " lane " << lane;
+          ASSERT_EQ(bench.number(1, 32 + lane), inside)
+              << mode << " " << width << " " << b << " lane " << lane;
         }
       }
 }
@@ -52,8 +58,11 @@ TEST(Shuffle, EveryModeAndWidth) {
 TEST(Shuffle, ValuesOfLanesThatHaveLeftAreDefectsOnlyWhereTheyArrive) {
   Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
   const auto r = bench.run(
-      kernel_text(2, std::string(kOwnWords) + "setp.gt.u32 %p0, %r0, 15;\n@%p0 ret;\nshfl.sync.down.b32 %r3, %r2, 1, 31, 0xffff;\n"
-                                              "st.global.u32 [%rd9], %r3;\nret;"),
+      kernel_text(
+          2,
+          std::string(kOwnWords) +
+              "setp.gt.u32 %p0, %r0, 15;\n@%p0 ret;\nshfl.sync.down.b32 %r3, %r2, 1, 31, 0xffff;\n"
+              "st.global.u32 [%rd9], %r3;\nret;"),
       1, 32);
   expect_clean(r);
   EXPECT_EQ(bench.text(1, 3), "x[4]");
@@ -62,18 +71,22 @@ TEST(Shuffle, ValuesOfLanesThatHaveLeftAreDefectsOnlyWhereTheyArrive) {
 
 TEST(Shuffle, ALivingLaneThatDoesNotComeIsADefect) {
   Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
-  EXPECT_EQ(kinds_of(bench.run(
-                kernel_text(2, std::string(kOwnWords) + "setp.gt.u32 %p0, %r0, 15;\n@%p0 bra END;\n"
-                                                        "shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;\nEND:\nbar.sync 0;\nret;"),
-                1, 32)),
-            std::vector<std::string>{"inactive-lane"});
+  EXPECT_EQ(
+      kinds_of(bench.run(
+          kernel_text(2, std::string(kOwnWords) +
+                             "setp.gt.u32 %p0, %r0, 15;\n@%p0 bra END;\n"
+                             "shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;\nEND:\nbar.sync 0;\nret;"),
+          1, 32)),
+      std::vector<std::string>{"inactive-lane"});
 }
 
 TEST(Shuffle, LanesThatHaveLeftAreNotWaitedFor) {
   Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
   expect_clean(bench.run(
-      kernel_text(2, std::string(kOwnWords) + "setp.gt.u32 %p0, %r0, 15;\n@%p0 ret;\nshfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;\n"
-                                              "st.global.u32 [%rd9], %r2;\nret;"),
+      kernel_text(
+          2, std::string(kOwnWords) +
+                 "setp.gt.u32 %p0, %r0, 15;\n@%p0 ret;\nshfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;\n"
+                 "st.global.u32 [%rd9], %r2;\nret;"),
       1, 32));
   EXPECT_EQ(bench.text(1, 4), "x[5]");
 }
@@ -82,21 +95,30 @@ TEST(Shuffle, LanesMeetAcrossPositions) {
   // Both sides of the branch execute the same shuffle of the whole warp.
   Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
   expect_clean(bench.run(
-      kernel_text(2, std::string(kOwnWords) + "setp.gt.u32 %p0, %r0, 15;\n@%p0 bra HIGH;\nshfl.sync.bfly.b32 %r3, %r2, 16, 31, -1;\n"
-                                              "bra END;\nHIGH:\nshfl.sync.bfly.b32 %r4, %r2, 16, 31, -1;\nmov.u32 %r3, %r4;\nEND:\n"
-                                              "st.global.u32 [%rd9], %r3;\nret;"),
+      kernel_text(
+          2,
+          std::string(kOwnWords) +
+              "setp.gt.u32 %p0, %r0, 15;\n@%p0 bra HIGH;\nshfl.sync.bfly.b32 %r3, %r2, 16, 31, "
+              "-1;\n"
+              "bra END;\nHIGH:\nshfl.sync.bfly.b32 %r4, %r2, 16, 31, -1;\nmov.u32 %r3, %r4;\nEND:\n"
+              "st.global.u32 [%rd9], %r3;\nret;"),
       1, 32));
-  for (int lane = 0; lane < 32; ++lane) EXPECT_EQ(bench.text(1, lane), fmt::format("x[{}]", lane ^ 16));
+  for (int lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(bench.text(1, lane), fmt::format("x[{}]", lane ^ 16));
 }
 
 TEST(Vote, OfKnownPredicates) {
   Bench bench({input("x", 32, DType::U32), output("y", 128, DType::U32)});
   expect_clean(bench.run(
-      kernel_text(2, std::string(kOwnWords) +
-                         "setp.lt.u32 %p0, %r0, 5;\nvote.sync.ballot.b32 %r3, %p0, -1;\nvote.sync.all.pred %p1, %p0, 0x1f;\n"
-                         "st.global.u32 [%rd9], %r3;\nvote.sync.any.pred %p2, %p0, -1;\nvote.sync.uni.pred %p3, !%p0, -1;\n"
-                         "selp.u32 %r4, 1, 0, %p2;\nselp.u32 %r5, 1, 0, %p3;\nst.global.u32 [%rd9+128], %r4;\n"
-                         "st.global.u32 [%rd9+256], %r5;\nret;"),
+      kernel_text(
+          2,
+          std::string(kOwnWords) +
+              "setp.lt.u32 %p0, %r0, 5;\nvote.sync.ballot.b32 %r3, %p0, -1;\nvote.sync.all.pred "
+              "%p1, %p0, 0x1f;\n"
+              "st.global.u32 [%rd9], %r3;\nvote.sync.any.pred %p2, %p0, -1;\nvote.sync.uni.pred "
+              "%p3, !%p0, -1;\n"
+              "selp.u32 %r4, 1, 0, %p2;\nselp.u32 %r5, 1, 0, %p3;\nst.global.u32 [%rd9+128], %r4;\n"
+              "st.global.u32 [%rd9+256], %r5;\nret;"),
       1, 5));
   EXPECT_EQ(bench.number(1, 0), 31);
   EXPECT_EQ(bench.number(1, 32), 1);
@@ -107,10 +129,14 @@ TEST(Match, AnyAndAll) {
   // Lanes hold lane / 3.
   Bench bench({input("x", 32, DType::U32), output("y", 128, DType::U32)});
   expect_clean(bench.run(
-      kernel_text(2, std::string(kOwnWords) +
-                         "div.u32 %r3, %r0, 3;\nmatch.any.sync.b32 %r4, %r3, -1;\nst.global.u32 [%rd9], %r4;\n"
-                         "match.all.sync.b32 %r5|%p0, %r3, -1;\nst.global.u32 [%rd9+128], %r5;\nmov.u32 %r6, 7;\n"
-                         "match.all.sync.b32 %r7|%p1, %r6, -1;\nselp.u32 %r8, %r7, 0, %p1;\nst.global.u32 [%rd9+256], %r8;\nret;"),
+      kernel_text(
+          2,
+          std::string(kOwnWords) +
+              "div.u32 %r3, %r0, 3;\nmatch.any.sync.b32 %r4, %r3, -1;\nst.global.u32 [%rd9], %r4;\n"
+              "match.all.sync.b32 %r5|%p0, %r3, -1;\nst.global.u32 [%rd9+128], %r5;\nmov.u32 %r6, "
+              "7;\n"
+              "match.all.sync.b32 %r7|%p1, %r6, -1;\nselp.u32 %r8, %r7, 0, %p1;\nst.global.u32 "
+              "[%rd9+256], %r8;\nret;"),
       1, 32));
   EXPECT_EQ(bench.number(1, 0), 0b111);
   EXPECT_EQ(bench.number(1, 7), 0b111000000);
@@ -120,7 +146,10 @@ TEST(Match, AnyAndAll) {
 
 TEST(Match, OfData) {
   Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
-  expect_clean(bench.run(kernel_text(2, std::string(kOwnWords) + "match.any.sync.b32 %r4, %r2, 15;\nst.global.u32 [%rd9], %r4;\nret;"), 1, 4));
+  expect_clean(bench.run(
+      kernel_text(2, std::string(kOwnWords) +
+                         "match.any.sync.b32 %r4, %r2, 15;\nst.global.u32 [%rd9], %r4;\nret;"),
+      1, 4));
   EXPECT_EQ(bench.number(1, 0, {{5, 6, 5, 5}}), 0b1101);
   EXPECT_EQ(bench.number(1, 1, {{5, 6, 5, 5}}), 0b0010);
 }
@@ -131,20 +160,28 @@ TEST(Redux, EveryOperation) {
     int64_t want;
   };
   // 12, 10, -1, 7
-  for (const Row& row : {Row{"add.s32", 28}, Row{"min.s32", -1}, Row{"max.s32", 12}, Row{"min.u32", 7}, Row{"max.u32", -1},
-                         Row{"and.b32", 0}, Row{"or.b32", -1}, Row{"xor.b32", -2}}) {
+  for (const Row& row :
+       {Row{"add.s32", 28}, Row{"min.s32", -1}, Row{"max.s32", 12}, Row{"min.u32", 7},
+        Row{"max.u32", -1}, Row{"and.b32", 0}, Row{"or.b32", -1}, Row{"xor.b32", -2}}) {
     Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
     expect_clean(bench.run(
-        kernel_text(2, kOwnWords + fmt::format("redux.sync.{} %r4, %r2, 15;\nst.global.u32 [%rd9], %r4;\nret;", row.op)), 1, 4));
-    for (int lane = 0; lane < 4; ++lane) EXPECT_EQ(bench.number(1, lane, {{12, 10, -1, 7}}), row.want) << row.op;
+        kernel_text(
+            2,
+            kOwnWords + fmt::format("redux.sync.{} %r4, %r2, 15;\nst.global.u32 [%rd9], %r4;\nret;",
+                                    row.op)),
+        1, 4));
+    for (int lane = 0; lane < 4; ++lane)
+      EXPECT_EQ(bench.number(1, lane, {{12, 10, -1, 7}}), row.want) << row.op;
   }
 }
 
 TEST(Elect, OneLaneOfThoseThatTakePart) {
   Bench bench({input("x", 32, DType::U32), output("y", 64, DType::U32)});
   const auto r = bench.run(
-      kernel_text(2, std::string(kOwnWords) + "elect.sync %r4|%p0, -1;\nselp.u32 %r5, 1, 0, %p0;\nst.global.u32 [%rd9], %r4;\n"
-                                              "st.global.u32 [%rd9+128], %r5;\nret;"),
+      kernel_text(
+          2, std::string(kOwnWords) +
+                 "elect.sync %r4|%p0, -1;\nselp.u32 %r5, 1, 0, %p0;\nst.global.u32 [%rd9], %r4;\n"
+                 "st.global.u32 [%rd9+128], %r5;\nret;"),
       1, 32);
   expect_clean(r);
   int64_t leaders = 0;
@@ -158,7 +195,9 @@ TEST(Elect, OneLaneOfThoseThatTakePart) {
 TEST(Activemask, IsRefusedOnlyWhereItMatters) {
   Bench bench({input("x", 32, DType::U32), output("y", 64, DType::U32)});
   const auto r = bench.run(
-      kernel_text(2, std::string(kOwnWords) + "activemask.b32 %r4;\nst.global.u32 [%rd9], %r2;\nst.global.u32 [%rd9+128], %r4;\nret;"), 1, 32);
+      kernel_text(2, std::string(kOwnWords) + "activemask.b32 %r4;\nst.global.u32 [%rd9], "
+                                              "%r2;\nst.global.u32 [%rd9+128], %r4;\nret;"),
+      1, 32);
   expect_clean(r);
   EXPECT_EQ(bench.text(1, 3), "x[3]");
   EXPECT_TRUE(bench.is_poison(1, 32));
@@ -166,13 +205,19 @@ TEST(Activemask, IsRefusedOnlyWhereItMatters) {
 
 TEST(WarpBarrier, OrdersSharedMemoryOfItsLanes) {
   const std::string exchange =
-      "mov.u32 %r5, buffer;\nshl.b32 %r6, %r0, 2;\nadd.u32 %r6, %r5, %r6;\nst.shared.u32 [%r6], %r2;\n{}xor.b32 %r7, %r0, 1;\n"
-      "shl.b32 %r7, %r7, 2;\nadd.u32 %r7, %r5, %r7;\nld.shared.u32 %r8, [%r7];\nst.global.u32 [%rd9], %r8;\nret;";
+      "mov.u32 %r5, buffer;\nshl.b32 %r6, %r0, 2;\nadd.u32 %r6, %r5, %r6;\nst.shared.u32 [%r6], "
+      "%r2;\n{}xor.b32 %r7, %r0, 1;\n"
+      "shl.b32 %r7, %r7, 2;\nadd.u32 %r7, %r5, %r7;\nld.shared.u32 %r8, [%r7];\nst.global.u32 "
+      "[%rd9], %r8;\nret;";
   const char* const buffer = ".shared .align 16 .b8 buffer[128];\n";
   for (const bool ordered : {true, false}) {
     Bench bench({input("x", 32, DType::U32), output("y", 32, DType::U32)});
     const auto r = bench.run(
-        kernel_text(2, kOwnWords + fmt::format(fmt::runtime(exchange), ordered ? "bar.warp.sync -1;\n" : ""), buffer), 1, 32);
+        kernel_text(
+            2,
+            kOwnWords + fmt::format(fmt::runtime(exchange), ordered ? "bar.warp.sync -1;\n" : ""),
+            buffer),
+        1, 32);
     if (ordered) {
       expect_clean(r);
       EXPECT_EQ(bench.text(1, 6), "x[7]");

@@ -1,4 +1,5 @@
-// What is ordered inside a CTA, and which accesses to one place conflict (PTX ISA, memory consistency model).
+// What is ordered inside a CTA, and which accesses to one place conflict (PTX ISA, memory
+// consistency model).
 #include <gtest/gtest.h>
 
 #include "exec/sync.h"
@@ -8,9 +9,15 @@ namespace {
 
 Word known(uint64_t bits) { return Word::concrete(bits); }
 
-AccessEvent read(uint32_t thread, uint32_t pc = 1) { return {thread, pc, Role::Read, 0, {}, {}, 0}; }
-AccessEvent write(uint32_t thread, Word value, uint32_t pc = 2) { return {thread, pc, Role::Write, 0, {}, value, 0}; }
-AccessEvent atomic(uint32_t thread, uint8_t op, uint32_t pc = 3) { return {thread, pc, Role::Atomic, op, {}, {}, 0}; }
+AccessEvent read(uint32_t thread, uint32_t pc = 1) {
+  return {thread, pc, Role::Read, 0, {}, {}, 0};
+}
+AccessEvent write(uint32_t thread, Word value, uint32_t pc = 2) {
+  return {thread, pc, Role::Write, 0, {}, value, 0};
+}
+AccessEvent atomic(uint32_t thread, uint8_t op, uint32_t pc = 3) {
+  return {thread, pc, Role::Atomic, op, {}, {}, 0};
+}
 
 class SyncTest : public ::testing::Test {
  protected:
