@@ -448,15 +448,19 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
 }
 
 bool PointSearch::has_rounded_constant(const Ground& g) const {
+  // The polynomial of an inlined library function has many coefficients; a formula has few
+  // constants.
+  constexpr size_t kMany = 4;
+  std::set<Rational> rounded;
   // A literal that people write has few digits; a rounded constant fills its mantissa.
   for (const Rational& r : g.reals) {
     Rational odd = r.sign() < 0 ? -r : r;
     for (int i = 0; i < 1200 && !odd.is_integer(); ++i) odd = odd * 2;
     if (!odd.is_integer()) continue;  // a quotient that the terms' own folding made, exact
     while (!odd.is_zero() && (odd / 2).is_integer()) odd = odd / 2;
-    if (odd > Rational(1 << 18)) return true;
+    if (odd > Rational(1 << 18)) rounded.insert(r);
   }
-  return false;
+  return rounded.size() >= kMany;
 }
 
 std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
