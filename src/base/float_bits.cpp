@@ -229,6 +229,28 @@ int64_t order_key(FloatSpec s, uint64_t bits) {
 
 }  // namespace
 
+FloatSpec float_spec(DType dtype) {
+  switch (dtype) {
+    case DType::F64:
+      return kF64;
+    case DType::F32:
+      return kF32;
+    case DType::F16:
+      return kF16;
+    case DType::BF16:
+      return kBF16;
+    case DType::TF32:
+      return kTF32;
+    case DType::F8E4M3:
+      return kE4M3;
+    case DType::F8E5M2:
+      return kE5M2;
+    default:
+      break;
+  }
+  CHECK(false);
+}
+
 uint64_t float_add(FloatSpec s, uint64_t a, uint64_t b, FloatOptions options) {
   return add_unpacked(s, unpack(s, a, options.flush), unpack(s, b, options.flush), options);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/dtype.h"
+
 namespace coequal {
 
 enum class FloatRounding : uint8_t { NearestEven, TowardZero, Down, Up, NearestAway };
@@ -18,6 +20,9 @@ struct FloatSpec {
 };
 inline constexpr FloatSpec kF64{11, 52}, kF32{8, 23}, kF16{5, 10}, kBF16{8, 7}, kTF32{8, 10},
     kE5M2{5, 2}, kE4M3{4, 3, false};
+
+// The format of a float dtype.
+FloatSpec float_spec(DType dtype);
 
 struct FloatOptions {
   FloatRounding rounding = FloatRounding::NearestEven;

@@ -313,7 +313,7 @@ class Check {
             fmt::format("the value stored to {} is undefined whatever the input", name);
         coequal::Access access;
         access.kind = coequal::Access::Kind::Write;
-        place_access(access, side == 'a' ? *pair.a : *pair.b, cls.first_element, output, pair);
+        place_access(access, side == 'a' ? *pair.a : *pair.b, cls.first_element, output);
         defect.accesses = {access};
         defect.count = cls.count;
         add_defects({std::move(defect)});
@@ -356,7 +356,7 @@ class Check {
           result_.cells.proved_probabilistic += cls.count;
           tier(report::Proof::Tier::Probabilistic, std::exp2(answer.log2_bound));
         }
-        for (const decide::Exclusion& e : answer.exclusions) exclude(e, cls, pair, output);
+        for (const decide::Exclusion& e : answer.exclusions) exclude(e, cls, pair);
         break;
       case decide::Outcome::Refuted: {
         const decide::Refutation& r = *answer.refutation;
@@ -446,7 +446,7 @@ class Check {
             name);
         coequal::Access access;
         access.kind = coequal::Access::Kind::Write;
-        place_access(access, version, cls.first_element, output, pair);
+        place_access(access, version, cls.first_element, output);
         defect.accesses = {access};
         name_read(defect, group, cell);
         defect.inputs = input_texts(answer.assignment, cls);
@@ -480,7 +480,7 @@ class Check {
 
   // The store that gave the cell its value.
   void place_access(coequal::Access& access, const tensor::TensorVersion& version, int64_t element,
-                    const std::string& output, const decide::OutputPair&) const {
+                    const std::string& output) const {
     const int64_t cell = version.info().cell_of_element(element);
     access.where = output;
     access.index = version.info().index_text(cell);
@@ -494,15 +494,6 @@ class Check {
       access.span = writer->launch->spans.at(writer->origin().instruction);
       if (writer->atomic) access.kind = coequal::Access::Kind::Atomic;
     }
-  }
-
-  std::string leaf_name(term::GroupId group, int64_t cell, const decide::CellClass& cls) const {
-    for (const auto& [g, shift] : cls.shifts)
-      if (g == group) cell += shift;
-    const term::Group& info = store_.group(group);
-    if (info.tensor < 0) return fmt::format("{}[{}]", info.name, cell);
-    const tensor::TensorInfo& tensor = inputs_.tensors[static_cast<size_t>(info.tensor)];
-    return fmt::format("{}[{}]", tensor.name, tensor.index_text(cell));
   }
 
   std::vector<report::WitnessInput> witness_inputs(const decide::Assignment& assignment,
@@ -557,7 +548,7 @@ class Check {
   }
 
   void exclude(const decide::Exclusion& e, const decide::CellClass& cls,
-               const decide::OutputPair& pair, const std::string& output) {
+               const decide::OutputPair& pair) {
     std::string sample;
     if (e.sample)
       for (const std::string& text : input_texts(*e.sample, cls))
@@ -568,7 +559,6 @@ class Check {
       result_.exclusions[it->second].cells += cls.count;
       return;
     }
-    (void)output;
     result_.exclusions.push_back(
         {e.condition, e.side, sample, store_span(*pair.a, cls.first_element), cls.count});
   }

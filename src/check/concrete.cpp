@@ -14,25 +14,6 @@
 namespace coequal::check {
 namespace {
 
-FloatSpec spec_of(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return kF64;
-    case DType::F16:
-      return kF16;
-    case DType::BF16:
-      return kBF16;
-    case DType::TF32:
-      return kTF32;
-    case DType::F8E4M3:
-      return kE4M3;
-    case DType::F8E5M2:
-      return kE5M2;
-    default:
-      return kF32;
-  }
-}
-
 // tf32 lies in the upper bits of four bytes.
 int unused_bits(DType dtype) { return dtype == DType::TF32 ? 13 : 0; }
 
@@ -136,7 +117,7 @@ Bytes float_within(double want, const FloatRange& range, DType dtype) {
   }
   for (const double end : {low, high})
     for (const FloatRounding rounding : {FloatRounding::Up, FloatRounding::Down}) {
-      const uint64_t bits = float_from_double(spec_of(dtype), end, {rounding, false});
+      const uint64_t bits = float_from_double(float_spec(dtype), end, {rounding, false});
       bytes = to_bytes(bits << unused_bits(dtype), dtype);
       if (fits(bytes)) return bytes;
     }
@@ -258,7 +239,7 @@ Bytes first_elements(const instance::Tensor& tensor, const ConcreteInputs& input
 
 Bytes element_bytes(double value, DType dtype) {
   if (is_float(dtype))
-    return to_bytes(float_from_double(spec_of(dtype), value) << unused_bits(dtype), dtype);
+    return to_bytes(float_from_double(float_spec(dtype), value) << unused_bits(dtype), dtype);
   if (std::isnan(value)) return to_bytes(0, dtype);
   const IntegerRange range = integer_range({}, dtype);
   const double rounded = std::clamp(std::nearbyint(value), -1e30, 1e30);
@@ -267,7 +248,7 @@ Bytes element_bytes(double value, DType dtype) {
 
 double element_value(const uint8_t* bytes, DType dtype) {
   if (is_float(dtype))
-    return float_to_double(spec_of(dtype), to_word(bytes, dtype) >> unused_bits(dtype));
+    return float_to_double(float_spec(dtype), to_word(bytes, dtype) >> unused_bits(dtype));
   if (is_signed_integer(dtype)) return static_cast<double>(to_integer(bytes, dtype));
   return static_cast<double>(to_word(bytes, dtype));
 }

@@ -6,23 +6,6 @@
 namespace coequal::check {
 namespace {
 
-FloatSpec float_spec(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return kF64;
-    case DType::F16:
-      return kF16;
-    case DType::BF16:
-      return kBF16;
-    case DType::F8E4M3:
-      return kE4M3;
-    case DType::F8E5M2:
-      return kE5M2;
-    default:
-      return kF32;
-  }
-}
-
 // The value of the dtype nearest to a number as written.
 uint64_t bits_of(const instance::Number& number, DType dtype) {
   if (is_float(dtype)) return float_from_double(float_spec(dtype), number.real);

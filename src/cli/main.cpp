@@ -298,7 +298,7 @@ void list_assumptions() {
 }
 
 void list_defects() {
-  for (const program::DefectKindRow& row : program::kDefectKinds)
+  for (const coequal::DefectKindRow& row : coequal::kDefectKinds)
     fmt::print("{:<21} {}\n", row.name, row.meaning);
 }
 

@@ -19,32 +19,10 @@ using term::Value;
 
 namespace {
 
-FloatSpec spec_of(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return kF64;
-    case DType::F16:
-      return kF16;
-    case DType::BF16:
-      return kBF16;
-    case DType::TF32:
-      return kTF32;
-    case DType::F8E4M3:
-      return kE4M3;
-    case DType::F8E5M2:
-      return kE5M2;
-    default:
-      return kF32;
-  }
-}
-
-// The largest integer range of a dtype.
-std::pair<Rational, Rational> integer_range(DType dtype) {
+// What an integer variable of the dtype can be.
+term::WordRange integer_range(DType dtype) {
   if (dtype == DType::Bool) return {0, 1};
-  const int bits = 8 * dtype_size(dtype);
-  if (is_signed_integer(dtype))
-    return {-Rational::power_of_two(bits - 1), Rational::power_of_two(bits - 1) - 1};
-  return {0, Rational::power_of_two(bits) - 1};
+  return term::word_range(8 * dtype_size(dtype), is_signed_integer(dtype));
 }
 
 constexpr int kPrecisions[] = {96, 320, 1500};
@@ -91,7 +69,7 @@ Rational PointSearch::fit(const Variable& v, Rational value) const {
     return !(b.min && x < *b.min) && !(b.max && x > *b.max) && !(b.above && x <= *b.above) &&
            !(b.below && x >= *b.below);
   };
-  const FloatSpec spec = spec_of(v.dtype);
+  const FloatSpec spec = float_spec(v.dtype);
   const auto representable = [&](const Rational& x, FloatRounding rounding) {
     const double d = x.to_double();
     const double most = dtype_max_finite(v.dtype);

@@ -480,14 +480,8 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
     if (const term::Rational* r = store_.as_rational(value)) {
       const double as_double = r->to_double();
       if (term::Rational::from_double(as_double) == *r) {
-        const FloatSpec spec = dtype == DType::F64      ? kF64
-                               : dtype == DType::F32    ? kF32
-                               : dtype == DType::F16    ? kF16
-                               : dtype == DType::BF16   ? kBF16
-                               : dtype == DType::F8E4M3 ? kE4M3
-                                                        : kE5M2;
         w.shadow = true;
-        w.bits = float_from_double(spec, as_double);
+        w.bits = float_from_double(float_spec(dtype), as_double);
       }
     }
   return w;

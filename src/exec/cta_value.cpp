@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "exec/cta.h"
+#include "term/float_format.h"
 
 namespace coequal::exec {
 
@@ -27,26 +28,6 @@ int64_t value_of(uint64_t bits, int width, bool is_signed) {
 
 OperandType bits_type(int width) {
   return {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
-}
-
-FloatSpec spec_of(term::FloatFormat format) {
-  switch (format) {
-    case term::FloatFormat::F64:
-      return kF64;
-    case term::FloatFormat::F32:
-      return kF32;
-    case term::FloatFormat::F16:
-      return kF16;
-    case term::FloatFormat::BF16:
-      return kBF16;
-    case term::FloatFormat::TF32:
-      return kF32;  // stored in 32 bits
-    case term::FloatFormat::E4M3:
-      return kE4M3;
-    case term::FloatFormat::E5M2:
-      return kE5M2;
-  }
-  CHECK(false);
 }
 
 }  // namespace
@@ -249,17 +230,20 @@ Word CtaExecutor::tainted_word(int width) {
 Term CtaExecutor::real_of_bits(uint64_t bits, term::FloatFormat format) {
   const auto [it, fresh] = real_constants_.try_emplace({bits, static_cast<int>(format)});
   if (!fresh) return it->second;
-  const FloatSpec spec = spec_of(format);
+  // tf32 is stored in 32 bits, and narrowing to it changes no value.
+  const auto stored = format == term::FloatFormat::TF32 ? term::FloatFormat::F32 : format;
+  const term::DecodedFloat decoded = term::decode_float(stored, bits);
   Term t;
-  if (float_is_nan(spec, bits)) {
-    t = store_.undefined();
-  } else if (float_is_infinite(spec, bits)) {
-    t = store_.infinity(float_sign(spec, bits));
-  } else {
-    const FloatParts parts = float_parts(spec, bits);
-    term::Rational value =
-        term::Rational::from_u64(parts.mantissa) * term::Rational::power_of_two(parts.exponent);
-    t = store_.real(parts.negative ? -value : value);
+  switch (decoded.cls) {
+    case term::DecodedFloat::Class::NaN:
+      t = store_.undefined();
+      break;
+    case term::DecodedFloat::Class::Infinite:
+      t = store_.infinity(decoded.negative);
+      break;
+    case term::DecodedFloat::Class::Finite:
+      t = store_.real(decoded.value);
+      break;
   }
   it->second = t;
   return t;

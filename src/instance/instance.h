@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/defect.h"
 #include "base/dtype.h"
 #include "base/options.h"
 #include "base/source_span.h"
-#include "program/defect.h"
 
 namespace coequal::instance {
 
@@ -185,7 +185,7 @@ std::string_view expected_verdict_name(ExpectedVerdict verdict);
 
 struct Expectation {
   ExpectedVerdict verdict = ExpectedVerdict::Equivalent;
-  std::optional<program::DefectKind> defect;  // only with verdict Defect
+  std::optional<coequal::DefectKind> defect;  // only with verdict Defect
   char program = 0;                           // 'a', 'b', or 0 for either
 };
 

@@ -671,8 +671,8 @@ class Reader {
         expect.verdict = choice_of(entry, choices).value_or(expect.verdict);
       }
       if (entry.key == "defect") {
-        std::vector<std::pair<std::string_view, program::DefectKind>> choices;
-        for (const program::DefectKindRow& row : program::kDefectKinds)
+        std::vector<std::pair<std::string_view, coequal::DefectKind>> choices;
+        for (const coequal::DefectKindRow& row : coequal::kDefectKinds)
           choices.emplace_back(row.name, row.kind);
         expect.defect = choice_of(entry, choices);
       }

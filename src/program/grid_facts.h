@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/budget.h"
+#include "base/defect.h"
 #include "exec/launch.h"
-#include "program/defect.h"
 #include "tensor/writer_map.h"
 
 namespace coequal::program {

@@ -17,25 +17,25 @@ void add_place(Json& object, const SourceSpan& span) {
   object["line"] = span.line ? Json(span.line) : Json(nullptr);
 }
 
-std::string_view access_kind(program::Access::Kind kind) {
+std::string_view access_kind(coequal::Access::Kind kind) {
   switch (kind) {
-    case program::Access::Kind::Read:
+    case coequal::Access::Kind::Read:
       return "read";
-    case program::Access::Kind::Write:
+    case coequal::Access::Kind::Write:
       return "write";
-    case program::Access::Kind::Atomic:
+    case coequal::Access::Kind::Atomic:
       return "atomic";
-    case program::Access::Kind::Copy:
+    case coequal::Access::Kind::Copy:
       return "copy";
-    case program::Access::Kind::Barrier:
+    case coequal::Access::Kind::Barrier:
       return "barrier";
-    case program::Access::Kind::Other:
+    case coequal::Access::Kind::Other:
       return "other";
   }
   return "other";
 }
 
-Json to_json(const program::Access& access) {
+Json to_json(const coequal::Access& access) {
   Json object;
   object["kind"] = access_kind(access.kind);
   object["thread"] = access.thread;
@@ -48,13 +48,13 @@ Json to_json(const program::Access& access) {
   return object;
 }
 
-Json to_json(const program::Defect& defect) {
+Json to_json(const coequal::Defect& defect) {
   Json object;
-  object["kind"] = program::defect_name(defect.kind);
+  object["kind"] = coequal::defect_name(defect.kind);
   object["program"] = letter(defect.program);
   object["message"] = defect.message;
   object["accesses"] = Json::array();
-  for (const program::Access& access : defect.accesses)
+  for (const coequal::Access& access : defect.accesses)
     object["accesses"].push_back(to_json(access));
   object["inputs"] = defect.inputs;
   object["also"] = defect.also;
@@ -131,7 +131,7 @@ Json to_json(const Diagnostic& problem) {
 Json to_json(const instance::Expectation& expected) {
   Json object;
   object["verdict"] = instance::expected_verdict_name(expected.verdict);
-  if (expected.defect) object["defect"] = program::defect_name(*expected.defect);
+  if (expected.defect) object["defect"] = coequal::defect_name(*expected.defect);
   if (expected.program) object["program"] = letter(expected.program);
   return object;
 }

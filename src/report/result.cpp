@@ -89,7 +89,7 @@ std::optional<bool> as_expected(const InstanceResult& result) {
     return false;
   if (expected.verdict != instance::ExpectedVerdict::Defect) return true;
   return std::any_of(result.defects.begin(), result.defects.end(),
-                     [&](const program::Defect& defect) {
+                     [&](const coequal::Defect& defect) {
                        return (!expected.defect || defect.kind == *expected.defect) &&
                               (!expected.program || defect.program == expected.program);
                      });

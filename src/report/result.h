@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/defect.h"
 #include "base/diagnostic.h"
 #include "base/source_span.h"
 #include "base/statistics.h"
 #include "instance/instance.h"
-#include "program/defect.h"
 
 namespace coequal::report {
 
@@ -112,7 +112,7 @@ struct InstanceResult {
   Verdict verdict = Verdict::Unknown;
   bool defects_only = false;  // there is no second program: "equivalent" means "no defect"
   std::optional<instance::Expectation> expected;
-  std::vector<program::Defect> defects;
+  std::vector<coequal::Defect> defects;
   CellCounts cells;
   std::optional<Witness> witness;
   std::vector<Refusal> refusals;

@@ -40,19 +40,19 @@ std::string index_text(const std::array<int64_t, 3>& index) {
   return fmt::format("({},{},{})", index[0], index[1], index[2]);
 }
 
-std::string_view kind_text(program::Access::Kind kind) {
+std::string_view kind_text(coequal::Access::Kind kind) {
   switch (kind) {
-    case program::Access::Kind::Read:
+    case coequal::Access::Kind::Read:
       return "read";
-    case program::Access::Kind::Write:
+    case coequal::Access::Kind::Write:
       return "write";
-    case program::Access::Kind::Atomic:
+    case coequal::Access::Kind::Atomic:
       return "atomic";
-    case program::Access::Kind::Copy:
+    case coequal::Access::Kind::Copy:
       return "asynchronous copy";
-    case program::Access::Kind::Barrier:
+    case coequal::Access::Kind::Barrier:
       return "barrier";
-    case program::Access::Kind::Other:
+    case coequal::Access::Kind::Other:
       return "access";
   }
   return "access";
@@ -122,8 +122,8 @@ class Renderer {
   std::string summary() const {
     std::vector<std::string> parts;
     if (result_.verdict == Verdict::Defect && !result_.defects.empty()) {
-      const program::Defect& first = result_.defects.front();
-      std::string text = fmt::format("{} in program {}", program::defect_name(first.kind),
+      const coequal::Defect& first = result_.defects.front();
+      std::string text = fmt::format("{} in program {}", coequal::defect_name(first.kind),
                                      side_letter(first.program));
       if (size_t more = result_.defects.size() - 1) text += fmt::format(" and {} more", more);
       parts.push_back(text);
@@ -173,7 +173,7 @@ class Renderer {
     if (!matches) return paragraph(kSectionIndent, "not as expected: the instance has no [expect]");
     const instance::Expectation& expected = *result_.expected;
     std::string text(instance::expected_verdict_name(expected.verdict));
-    if (expected.defect) text += fmt::format(" {}", program::defect_name(*expected.defect));
+    if (expected.defect) text += fmt::format(" {}", coequal::defect_name(*expected.defect));
     if (expected.program) text += fmt::format(" in program {}", side_letter(expected.program));
     paragraph(kSectionIndent, "not as expected: expected " + text);
   }
@@ -253,16 +253,16 @@ class Renderer {
 
   void defects() {
     size_t number = 0;
-    for (const program::Defect& defect : result_.defects) {
+    for (const coequal::Defect& defect : result_.defects) {
       ++number;
       std::string count = result_.defects.size() == 1
                               ? std::string("defect")
                               : fmt::format("defect {} of {}", number, result_.defects.size());
-      heading(fmt::format("{}: {} in program {}", count, program::defect_name(defect.kind),
+      heading(fmt::format("{}: {} in program {}", count, coequal::defect_name(defect.kind),
                           side_letter(defect.program)));
       paragraph(kItemIndent,
                 defect.message.empty() ? std::string(meaning(defect.kind)) : defect.message);
-      for (const program::Access& access : defect.accesses) {
+      for (const coequal::Access& access : defect.accesses) {
         std::string text(kind_text(access.kind));
         if (!access.where.empty()) text += " of " + access.address();
         if (access.bytes > 1) text += fmt::format(" ({} bytes)", access.bytes);
@@ -280,8 +280,8 @@ class Renderer {
     }
   }
 
-  static std::string_view meaning(program::DefectKind kind) {
-    return program::kDefectKinds[static_cast<size_t>(kind)].meaning;
+  static std::string_view meaning(coequal::DefectKind kind) {
+    return coequal::kDefectKinds[static_cast<size_t>(kind)].meaning;
   }
 
   void list_some(const std::vector<std::string>& lines, const std::string& prefix) {

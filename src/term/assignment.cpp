@@ -99,6 +99,18 @@ std::optional<Rational> variable_value(const TermStore& store, const Term& varia
   }
 }
 
+WordRange word_range(int width, bool is_signed) {
+  if (!is_signed) return {0, Rational::power_of_two(width) - Rational(1)};
+  const Rational half = Rational::power_of_two(width - 1);
+  return {-half, half - Rational(1)};
+}
+
+uint64_t clamped_bits(const Rational& integer, int width, bool is_signed) {
+  const WordRange range = word_range(width, is_signed);
+  const bool below = integer<range.low, above = integer> range.high;
+  return wrapped_bits(below ? range.low : above ? range.high : integer, width);
+}
+
 uint64_t wrapped_bits(const Rational& integer, int width) {
   CHECK(integer.is_integer());
   const Rational modulus = Rational::power_of_two(width);

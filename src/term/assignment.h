@@ -63,4 +63,12 @@ std::optional<Rational> variable_value(const TermStore& store, const Term& varia
 // The low `width` bits of an integer.
 uint64_t wrapped_bits(const Rational& integer, int width);
 
+// The least and the greatest value of a machine word.
+struct WordRange {
+  Rational low, high;
+};
+WordRange word_range(int width, bool is_signed);
+// What a conversion to an integer gives: the value, or the nearer end of the range. (PTX ISA, cvt.)
+uint64_t clamped_bits(const Rational& integer, int width, bool is_signed);
+
 }  // namespace coequal::term

@@ -251,16 +251,14 @@ Value ValueDomain::apply(const Term& t, const std::array<const Value*, 3>& args)
     }
     case Kind::BvOfReal: {
       const bool is_signed = payload == 1;
-      const Rational low = is_signed ? -Rational::power_of_two(type.width - 1) : Rational(0);
-      const Rational high = Rational::power_of_two(type.width - (is_signed ? 1 : 0)) - Rational(1);
-      if (is_infinite(a))
-        return of_bits(wrapped_bits(a.kind == K::MinusInfinity ? low : high, type.width));
+      if (is_infinite(a)) {
+        const WordRange range = word_range(type.width, is_signed);
+        return of_bits(
+            wrapped_bits(a.kind == K::MinusInfinity ? range.low : range.high, type.width));
+      }
       const std::optional<Rational> integer = a.exact ? a.exact : a.ball.unique_integer();
       if (!integer || !integer->is_integer()) return of_kind(K::Unknown);
-      return of_bits(wrapped_bits(*integer < low    ? low
-                                  : *integer > high ? high
-                                                    : *integer,
-                                  type.width));
+      return of_bits(clamped_bits(*integer, type.width, is_signed));
     }
     default:
       break;

@@ -12,6 +12,7 @@
 // concatenations.
 #include <bit>
 
+#include "term/assignment.h"
 #include "term/float_format.h"
 #include "term/fold.h"
 
@@ -557,16 +558,13 @@ Folded TermStore::Folder::fold_sign_extend(const Term& x, int width) {
 }
 
 Folded TermStore::Folder::fold_bv_of_real(const Term& x, bool is_signed, int width) {
-  const Rational low = is_signed ? -Rational::power_of_two(width - 1) : Rational(0);
-  const Rational high = Rational::power_of_two(is_signed ? width - 1 : width) - Rational(1);
-  auto encode = [&](const Rational& value) {
-    if (value.sign() >= 0) return s.bits(fmpz_get_ui(fmpq_numref(value.get())), width);
-    return s.bits(static_cast<uint64_t>(fmpz_get_si(fmpq_numref(value.get()))), width);
-  };
-  if (is_infinity(x)) return encode(is_negative_infinity(x) ? low : high);
+  if (is_infinity(x)) {
+    const WordRange range = word_range(width, is_signed);
+    return s.bits(wrapped_bits(is_negative_infinity(x) ? range.low : range.high, width), width);
+  }
   if (const Rational* c = rational(x)) {
     if (!c->is_integer()) return std::nullopt;
-    return encode(*c < low ? low : *c > high ? high : *c);
+    return s.bits(clamped_bits(*c, width, is_signed), width);
   }
   if (s.kind(x) == Kind::RealOfSigned) {
     const Term word = s.child(x, 0);

@@ -404,17 +404,14 @@ ModularDomain::Value ModularDomain::apply(const Term& t,
     }
     case Kind::BvOfReal: {
       const bool is_signed = payload == 1;
-      const Rational low = is_signed ? -Rational::power_of_two(type.width - 1) : Rational(0);
-      const Rational high = Rational::power_of_two(type.width - (is_signed ? 1 : 0)) - Rational(1);
-      if (is_infinite(x))
-        return of_word(K::Bits, wrapped_bits(x.kind == K::MinusInfinity ? low : high, type.width));
+      if (is_infinite(x)) {
+        const WordRange range = word_range(type.width, is_signed);
+        return of_word(
+            K::Bits, wrapped_bits(x.kind == K::MinusInfinity ? range.low : range.high, type.width));
+      }
       const double integer = std::ceil(x.real.low);
       if (integer != std::floor(x.real.high) || !std::isfinite(integer)) return of_kind(K::Unknown);
-      const Rational value = Rational::from_double(integer);
-      return of_word(K::Bits, wrapped_bits(value < low    ? low
-                                           : value > high ? high
-                                                          : value,
-                                           type.width));
+      return of_word(K::Bits, clamped_bits(Rational::from_double(integer), type.width, is_signed));
     }
     default:
       break;

@@ -160,7 +160,7 @@ TEST_F(TomlTest, EveryPartIsRead) {
   EXPECT_EQ(instance.equations.at(0).text, "(gelu-tanh x) = (gelu-erf x)");
   EXPECT_EQ(instance.equations.at(0).span.line, 34u);
   EXPECT_EQ(instance.expect->verdict, ExpectedVerdict::Defect);
-  EXPECT_EQ(instance.expect->defect, program::DefectKind::SharedRace);
+  EXPECT_EQ(instance.expect->defect, coequal::DefectKind::SharedRace);
   EXPECT_EQ(instance.expect->program, 'b');
   EXPECT_EQ(instance.budget.seconds, 10.0);
   EXPECT_EQ(instance.budget.cells, 5);

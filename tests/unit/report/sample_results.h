@@ -51,20 +51,20 @@ inline InstanceResult sample_defect() {
   result.file = "pad/buggy.toml";
   result.verdict = Verdict::Defect;
   result.expected = instance::Expectation{instance::ExpectedVerdict::Defect,
-                                          program::DefectKind::SharedRace, 'a'};
+                                          coequal::DefectKind::SharedRace, 'a'};
   result.cells = {80, 0, 0, 0, 80};
-  program::Defect race;
-  race.kind = program::DefectKind::SharedRace;
+  coequal::Defect race;
+  race.kind = coequal::DefectKind::SharedRace;
   race.program = 'a';
   race.message = "two threads of a block write one byte with nothing that orders them";
-  program::Access first;
-  first.kind = program::Access::Kind::Write;
+  coequal::Access first;
+  first.kind = coequal::Access::Kind::Write;
   first.thread = {16, 0, 0};
   first.where = "stage";
   first.index = "64";
   first.bytes = 4;
   first.span = {"no/such/kernels.cu", 12, 1};
-  program::Access second = first;
+  coequal::Access second = first;
   second.thread = {0, 2, 0};
   second.block = {4, 0, 1};
   second.span.line = 19;

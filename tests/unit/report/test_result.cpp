@@ -12,8 +12,8 @@ InstanceResult proved(int64_t cells) {
   return result;
 }
 
-program::Defect defect_of(program::DefectKind kind, char side) {
-  program::Defect defect;
+coequal::Defect defect_of(coequal::DefectKind kind, char side) {
+  coequal::Defect defect;
   defect.kind = kind;
   defect.program = side;
   return defect;
@@ -80,7 +80,7 @@ TEST(Verdicts, TheOrderOfPrecedenceHolds) {
   EXPECT_EQ(derive_verdict(result), Verdict::Refused);
   result.witness.emplace();
   EXPECT_EQ(derive_verdict(result), Verdict::Inequivalent);
-  result.defects.push_back(defect_of(program::DefectKind::SharedRace, 'a'));
+  result.defects.push_back(defect_of(coequal::DefectKind::SharedRace, 'a'));
   EXPECT_EQ(derive_verdict(result), Verdict::Defect);
 }
 
@@ -98,20 +98,20 @@ TEST(Expectations, CompareVerdictDefectAndProgram) {
   InstanceResult result;
   EXPECT_EQ(as_expected(result), std::nullopt);
   result.verdict = Verdict::Defect;
-  result.defects = {defect_of(program::DefectKind::GlobalRace, 'a'),
-                    defect_of(program::DefectKind::SharedRace, 'b')};
+  result.defects = {defect_of(coequal::DefectKind::GlobalRace, 'a'),
+                    defect_of(coequal::DefectKind::SharedRace, 'b')};
   instance::Expectation expected;
   expected.verdict = instance::ExpectedVerdict::Defect;
   result.expected = expected;
   EXPECT_EQ(as_expected(result), true);
-  result.expected->defect = program::DefectKind::SharedRace;  // among those reported
+  result.expected->defect = coequal::DefectKind::SharedRace;  // among those reported
   EXPECT_EQ(as_expected(result), true);
   result.expected->program = 'b';
   EXPECT_EQ(as_expected(result), true);
   result.expected->program = 'a';  // a's is another kind
   EXPECT_EQ(as_expected(result), false);
   result.expected->program = 0;
-  result.expected->defect = program::DefectKind::InactiveLane;
+  result.expected->defect = coequal::DefectKind::InactiveLane;
   EXPECT_EQ(as_expected(result), false);
   result.expected = instance::Expectation{};
   EXPECT_EQ(as_expected(result), false);
@@ -146,11 +146,11 @@ TEST(Defects, AreSpeltAsInTheSpecification) {
                          "out-of-bounds-write", "shared-out-of-bounds", "misaligned-access",
                          "uninitialized-read",  "barrier-divergence",   "inactive-lane",
                          "unwaited-copy",       "access-violation"};
-  ASSERT_EQ(std::size(program::kDefectKinds), std::size(names));
+  ASSERT_EQ(std::size(coequal::kDefectKinds), std::size(names));
   for (const char* name : names) {
-    std::optional<program::DefectKind> kind = program::defect_from_name(name);
+    std::optional<coequal::DefectKind> kind = coequal::defect_from_name(name);
     ASSERT_TRUE(kind) << name;
-    EXPECT_EQ(program::defect_name(*kind), name);
+    EXPECT_EQ(coequal::defect_name(*kind), name);
   }
 }
 
