@@ -17,14 +17,6 @@ test: setup
 asan: setup
 	@cmake --workflow --preset asan
 
-# Kernels against mutants of themselves and random programs, every verdict compared with a run on numbers.
-selfcheck: build
-	@python3 tests/selfcheck/campaign.py --coequal build/release/coequal
-	@python3 tests/selfcheck/fuzz.py --coequal build/release/coequal
-
-campaign-slice: build
-	@python3 tests/selfcheck/campaign.py --coequal build/release/coequal --count 500
-
 demo: build
 	@scripts/demo
 
