@@ -73,13 +73,13 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
         // All unsized arrays are views of the one dynamic part.
         if (!dynamic) {
           dynamic = static_cast<uint32_t>(shared_.size());
-          shared_.push_back({"shared", ByteMemory(launch.dynamic_shared), {}, {}});
+          shared_.push_back({"shared", v.alignment, ByteMemory(launch.dynamic_shared), {}, {}});
         }
         symbols_[&v] = {Place::Shared, *dynamic};
       } else {
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
         shared_.push_back(
-            {readable_name(v.name), ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
+            {readable_name(v.name), v.alignment, ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
       }
     } else if (v.space == StateSpace::Local || v.space == StateSpace::Param) {
       // A call's parameters are each thread's own.
@@ -399,8 +399,7 @@ CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, u
   for (uint32_t m = active; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const Word w = operand(warp, lane, d.text->operands[0], 32);
-    if (w.tag != Tag::Concrete)
-      return abort(pc, "a jump through a table at an index that depends on data");
+    if (!w.is_number()) return abort(pc, "a jump through a table at an index that depends on data");
     const uint64_t index = concretize(w, 32);
     if (index >= targets.size())
       return abort(pc, fmt::format("a jump through a table of {} places at index {}",

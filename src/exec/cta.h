@@ -9,6 +9,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
+#include <absl/container/inlined_vector.h>
 
 #include <map>
 #include <set>
@@ -130,6 +131,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   };
   struct SharedVariable {
     std::string name;
+    uint32_t alignment = 1;
     ByteMemory memory;
     RaceShadow shadow;
     absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
@@ -173,9 +175,6 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d);
   // A call's begin: its frame holds nothing of an earlier call.
   Step execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
-  // The tensor that a word of 64 bits points into or near to, if it is an address.
-  std::optional<TensorId> tensor_at(uint64_t address) const;
-  bool unordered_addresses(uint64_t a, uint64_t b) const;
   bool memory_spent() const {
     return store_.bytes() >> 20 >= static_cast<size_t>(session_.options.memory_mib);
   }
@@ -213,7 +212,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // cta_value.cpp: operands, pure instructions, motions
   Word operand(const Warp& warp, int lane, const ptx::Operand& op, int width);
   Word special(const Warp& warp, int lane, const std::string& name);
-  std::optional<uint64_t> symbol_address(const ptx::Operand& op);
+  std::optional<Word> symbol_address(const ptx::Operand& op);
   void write(Warp& warp, int lane, const ptx::Operand& op, const Word& word);
   void execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   void execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d);
@@ -226,6 +225,23 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void narrow_predicate(const isa::Decoded& d, const Word* src, size_t sources, uint64_t rep,
                         size_t which);
   bool extends_exactly(uint64_t bits, MotionId motion, int width, bool is_signed) const;
+  // cta_address.cpp: words that hold addresses
+  // The object that result `which` of known operands holds an address of; nothing if it depends on
+  // where objects lie and holds no address.
+  std::optional<Provenance> object_of_result(const isa::Decoded& d, const Word* src, size_t sources,
+                                             size_t which) const;
+  // Whether result `which` is the same wherever the operands' object lies, as far as its alignment
+  // allows: a low bit, say. Tried at one place per address bit and at others.
+  bool same_wherever(const isa::Decoded& d, const Word* src, size_t sources, size_t which) const;
+  uint32_t alignment_of(Provenance object) const;
+  // An address in a term: a leaf that is refused as a value.
+  Term address_leaf(const Word& word, int width);
+  // The term with such leaves replaced by the engine's numbers, to be located.
+  Term with_addresses_known(const Term& t);
+  // A word as other threads see it: the address of a thread's local variable is nothing to them.
+  Word leaving_thread(const Word& word, uint32_t pc);
+  // A result of the type that is undecided because of the refusal that `why` stands for.
+  Word undefined_by(const Word& refused, const isa::OperandType& type);
   // The word without motion: CTAs that hold another value leave.
   uint64_t concretize(const Word& word, int width);
   Word refused(const isa::Decoded& d, const std::string& reason);
@@ -258,12 +274,13 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     MotionId motion = 0;
     Term when;  // an address that depends on data: the condition that it is this one
   };
+  using Addresses = absl::InlinedVector<Address, 1>;
   // Where an operand points: one place, or under an address that depends on data each place that it
   // can be. Empty after a refusal or a reported defect.
-  std::vector<Address> addresses(Warp& warp, int lane, const ptx::Operand& op,
-                                 ptx::StateSpace space, uint32_t pc, bool is_write);
-  std::vector<Address> data_addresses(const Term& base, int64_t offset, ptx::StateSpace space,
-                                      uint32_t thread, uint32_t pc, bool is_write);
+  Addresses addresses(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space,
+                      uint32_t pc, bool is_write);
+  Addresses data_addresses(const Term& base, int64_t offset, ptx::StateSpace space, uint32_t thread,
+                           uint32_t pc, bool is_write);
   // An access to no tensor or variable at all.
   void report_wild(uint64_t address, ptx::StateSpace space, uint32_t thread, uint32_t pc,
                    bool is_write);
@@ -398,6 +415,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<const ptx::Variable*, std::pair<Place, uint32_t>> symbols_;
   std::vector<GlobalTensor> tensors_;
   absl::flat_hash_map<std::string, term::GroupId> poison_groups_;
+  absl::flat_hash_map<term::GroupId, Provenance> address_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
   std::map<std::pair<DefectKind, std::pair<uint32_t, uint32_t>>, size_t> defect_index_;
   std::string unwritten_name_,

@@ -55,7 +55,7 @@ std::optional<std::pair<uint32_t, uint32_t>> CtaExecutor::barrier_operands(
     uint32_t values[2] = {0, 0};
     for (size_t i = 0; i < std::min<size_t>(given, 2); ++i) {
       const Word w = operand(warp, std::countr_zero(m), d.text->operands[first + i], 32);
-      if (w.tag != Tag::Concrete) {
+      if (!w.is_number()) {
         abort(fragment.pc, "the barrier that '" + d.text->spelling() + "' names depends on data");
         return std::nullopt;
       }

@@ -254,8 +254,7 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
   for (size_t j = 0; j < matrices; ++j)
     for (size_t r = 0; r < 8; ++r) {
       const int lane = static_cast<int>(8 * j + r);
-      const std::vector<Address> places =
-          addresses(warp, lane, ops[loads ? 1 : 0], space, pc, !loads);
+      const Addresses places = addresses(warp, lane, ops[loads ? 1 : 0], space, pc, !loads);
       if (out_.aborted) return Step::Aborted;
       if (places.size() > 1)
         return abort(pc, "an address of '" + d.text->spelling() + "' depends on data");
@@ -394,7 +393,7 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
   int64_t stride = by_rows ? columns : rows;
   if (ops.size() > 2) {
     const Word w = operand(warp, 0, ops[2], 32);
-    if (w.tag != Tag::Concrete)
+    if (!w.is_number())
       return abort(pc, "the stride of '" + d.text->spelling() + "' depends on data");
     stride = static_cast<int64_t>(concretize(w, 32));
   }
@@ -406,7 +405,7 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
         !same_word(warp.registers[address.reg].get(0), warp.registers[address.reg].get(lane)))
       return abort(pc, "the lanes of '" + d.text->spelling() + "' give different addresses");
   }
-  const std::vector<Address> places = addresses(warp, 0, address, d.space, pc, !loads);
+  const Addresses places = addresses(warp, 0, address, d.space, pc, !loads);
   if (out_.aborted) return Step::Aborted;
   if (places.size() > 1)
     return abort(pc, "the address of '" + d.text->spelling() + "' depends on data");

@@ -25,6 +25,21 @@ OperandType element_type(DType dtype) {
   return bits_type(8 * dtype_size(dtype));
 }
 
+Place place_of(StateSpace space) {
+  switch (space) {
+    case StateSpace::Shared:
+      return Place::Shared;
+    case StateSpace::Local:
+      return Place::Local;
+    case StateSpace::Const:
+      return Place::Const;
+    case StateSpace::Param:
+      return Place::Param;
+    default:
+      return Place::Tensor;
+  }
+}
+
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 }  // namespace
@@ -82,16 +97,16 @@ void CtaExecutor::report_wild(uint64_t at, StateSpace space, uint32_t thread, ui
             access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc));
 }
 
-std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane,
-                                                         const ptx::Operand& op, StateSpace space,
-                                                         uint32_t pc, bool is_write) {
-  uint64_t base = 0;
-  MotionId motion = 0;
+CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::Operand& op,
+                                              StateSpace space, uint32_t pc, bool is_write) {
+  Word base;
   const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
   if (op.base_is_register) {
-    const Word w = warp.registers[op.reg].get(lane);
-    if (w.tag == Tag::Unset || (w.tag >= Tag::Real && store_.has_poison(w.term))) {
-      const Term value = term_of(w, bits_type(64));
+    base = warp.registers[op.reg].get(lane);
+    if (base.tag != Tag::Concrete) {
+      const Term value = with_addresses_known(term_of(base, bits_type(64)));
+      if (!store_.has_poison(value))
+        return data_addresses(value, op.offset, space, thread, pc, is_write);
       if (const Refusal* why = refusal_below(value)) {
         abort(pc, "the address depends on '" + why->instruction + "': " + why->reason);
         return {};
@@ -108,10 +123,6 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane,
       out_.aborted = true;
       return {};
     }
-    if (w.tag != Tag::Concrete)
-      return data_addresses(term_of(w, bits_type(64)), op.offset, space, thread, pc, is_write);
-    base = w.bits;
-    motion = w.motion;
   } else if (!op.text.empty()) {
     const auto symbol = symbol_address(op);
     if (!symbol) {
@@ -125,8 +136,21 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane,
         kernel_.function->locals[op.index].space == StateSpace::Param)
       space = StateSpace::Local;
   }
-  const uint64_t at = base + static_cast<uint64_t>(op.offset);
-  const auto l = locate(at, space);
+  const uint64_t at = base.bits + static_cast<uint64_t>(op.offset);
+  MotionId motion = base.motion;
+  if (base.object.is_mixed()) {
+    abort(pc, "an address is computed from the addresses of several objects");
+    return {};
+  }
+  std::optional<Location> l;
+  if (base.object.is_address()) {
+    const bool generic = space == StateSpace::Generic || space == StateSpace::Global;
+    if (generic || base.object.place() == place_of(space))
+      l = locate_object(base.object, at, generic);
+  } else if (locate(at, space)) {
+    abort(pc, "an address that no tensor's or variable's address went into");
+    return {};
+  }
   if (!l) {
     if (motion)
       motions_->narrow([&](size_t i) {
@@ -136,15 +160,15 @@ std::vector<CtaExecutor::Address> CtaExecutor::addresses(Warp& warp, int lane,
     return {};
   }
   if (l->place != Place::Tensor && motion) {
-    concretize(Word::concrete(base, motion), 64);
+    concretize(base, 64);
     motion = 0;
   }
   return {{*l, motion, {}}};
 }
 
-std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, int64_t offset,
-                                                              StateSpace space, uint32_t thread,
-                                                              uint32_t pc, bool is_write) {
+CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t offset,
+                                                   StateSpace space, uint32_t thread, uint32_t pc,
+                                                   bool is_write) {
   constexpr int64_t kMostPlaces = 4096;
   // Where the access does not happen its address does not matter.
   IndexLimits limits;
@@ -157,7 +181,7 @@ std::vector<CtaExecutor::Address> CtaExecutor::data_addresses(const Term& base, 
           "places");
     return {};
   }
-  std::vector<Address> places;
+  Addresses places;
   for (int64_t v = range->low; v <= range->high; v += range->step) {
     const uint64_t at = static_cast<uint64_t>(range->known + v + offset);
     const auto l = locate(at, space);
@@ -559,14 +583,11 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
                           info.name));
     return;
   }
-  if (width == 8 && word.tag == Tag::Concrete && tensor_at(word.bits)) {
-    abort(pc, "an address is stored as a value");
-    return;
-  }
   const MotionId motion = cell_motion(at.motion, element);
   for (int i = 0; i < width / element; ++i) {
     const int64_t cell = offset / element + i;
-    const Word part = extract(word, width, i * element, element);
+    Word part = extract(word, width, i * element, element);
+    if (part.object.is_address()) part = refused_at(pc, "an address is stored in a tensor");
     separate(t.written_cells, cell, motion);
     separate(t.read_cells, cell, motion);
     touch(t.written_cells, cell, motion);
@@ -628,11 +649,12 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
   const int64_t offset = at.location.offset;
   overwrites_copy(v, offset, width, thread, pc);
   unwritten_name_ = "shared variable '" + v.name + "'";
+  const Word sent = leaving_thread(word, pc);
   track(v.shadow, Place::Shared, at.location.object, offset, width,
-        write_event(thread, pc, offset, word));
+        write_event(thread, pc, offset, sent));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
   const Word now =
-      g.valid() ? select_word(g, word, v.memory.load(offset, width, *this), 8 * width) : word;
+      g.valid() ? select_word(g, sent, v.memory.load(offset, width, *this), 8 * width) : sent;
   v.memory.store(
       offset, width,
       is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
@@ -694,7 +716,8 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
   }
   switch (a.kind) {
     case Argument::Kind::Tensor:
-      return extract(Word::concrete(tensor_base(a.tensor) + static_cast<uint64_t>(a.byte_offset)),
+      return extract(Word::concrete(tensor_base(a.tensor) + static_cast<uint64_t>(a.byte_offset), 0,
+                                    Provenance::of(Place::Tensor, a.tensor)),
                      8, static_cast<int>(at.offset), width);
     case Argument::Kind::Scalar: {
       const OperandType type = element_type(a.dtype);
@@ -790,8 +813,7 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places =
-        addresses(warp, lane, d.text->operands[1], d.space, pc, false);
+    const Addresses places = addresses(warp, lane, d.text->operands[1], d.space, pc, false);
     if (out_.aborted) return Step::Aborted;
     std::array<Word, 8> loaded;
     CHECK(count <= 8);
@@ -827,14 +849,15 @@ Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
   if (!is_signed) {
     if (word.tag != Tag::Concrete || extends_exactly(word.bits, word.motion, from, false))
       return word;
-    return Word::concrete(concretize(word, from));
+    return Word::concrete(concretize(word, from), 0, word.object.derived());
   }
   if (word.tag == Tag::Concrete) {
     const bool exact = extends_exactly(word.bits, word.motion, from, true);
     const uint64_t bits = exact ? word.bits : concretize(word, from);
     const uint64_t sign = 1ull << (from - 1);
     const uint64_t wide = ((bits & ((sign << 1) - 1)) ^ sign) - sign;
-    return Word::concrete(to >= 64 ? wide : wide & ((1ull << to) - 1), exact ? word.motion : 0);
+    return Word::concrete(to >= 64 ? wide : wide & ((1ull << to) - 1), exact ? word.motion : 0,
+                          word.object.derived());
   }
   if (word.tag != Tag::Bits && word.tag != Tag::Real) return word;
   return word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to),
@@ -850,8 +873,7 @@ CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const is
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places =
-        addresses(warp, lane, d.text->operands[0], d.space, pc, true);
+    const Addresses places = addresses(warp, lane, d.text->operands[0], d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
     for (const Address& at : places) {
       when_ = at.when;
@@ -922,7 +944,7 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const std::vector<Address> places = addresses(warp, lane, target, d.space, pc, true);
+    const Addresses places = addresses(warp, lane, target, d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
     const Word value = operand(warp, lane, source, 8 * whole);
     for (const Address& at : places) {
@@ -1071,13 +1093,13 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
     int source_size = size;
     if (d.text->operands.size() > 3) {
       const Word w = operand(warp, lane, d.text->operands[3], 32);
-      if (w.tag != Tag::Concrete)
+      if (!w.is_number())
         return abort(pc, "the source size of an asynchronous copy depends on data");
       source_size = static_cast<int>(concretize(w, 32));
       if (source_size > size)
         return abort(pc, "the source size of an asynchronous copy is larger than its size");
     }
-    const std::vector<Address> targets =
+    const Addresses targets =
         addresses(warp, lane, d.text->operands[0], StateSpace::Shared, pc, true);
     if (out_.aborted) return Step::Aborted;
     if (targets.empty()) continue;
@@ -1092,7 +1114,7 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
     copy.offset = to.location.offset;
     bool ok = true;
     if (source_size > 0) {
-      const std::vector<Address> sources =
+      const Addresses sources =
           addresses(warp, lane, d.text->operands[1], StateSpace::Global, pc, false);
       if (out_.aborted) return Step::Aborted;
       if (sources.size() > 1)

@@ -32,11 +32,14 @@ OperandType bits_type(int width) {
 
 }  // namespace
 
-std::optional<uint64_t> CtaExecutor::symbol_address(const ptx::Operand& op) {
+std::optional<Word> CtaExecutor::symbol_address(const ptx::Operand& op) {
   const ptx::Variable* variable = nullptr;
+  const auto address = [](Place place, uint32_t index, uint64_t window) {
+    return Word::concrete(variable_base(index) + window, 0, Provenance::of(place, index));
+  };
   switch (op.home) {
     case ptx::Operand::Home::Param:
-      return variable_base(op.index);
+      return address(Place::Param, op.index, 0);
     case ptx::Operand::Home::Module:
       variable = &kernel_.module->variables[op.index];
       break;
@@ -50,7 +53,7 @@ std::optional<uint64_t> CtaExecutor::symbol_address(const ptx::Operand& op) {
   if (it == symbols_.end()) return std::nullopt;
   // Known data of module scope in global memory: its addresses are generic ones.
   const uint64_t generic = variable->space == ptx::StateSpace::Global ? window(Place::Const) : 0;
-  return variable_base(it->second.second) + generic;
+  return address(it->second.first, it->second.second, generic);
 }
 
 const Refusal* CtaExecutor::refusal_below(const Term& t) const {
@@ -136,8 +139,10 @@ Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, in
                          "",
                          {op.text, {}, "the address of a function's parameter is taken"},
                          {}}));
-      if (const auto base = symbol_address(op))
-        return Word::concrete(*base + static_cast<uint64_t>(op.offset));
+      if (auto word = symbol_address(op)) {
+        word->bits += static_cast<uint64_t>(op.offset);
+        return *word;
+      }
       return Word::symbolic(poison_term(
           "symbol '" + op.text + "'", term::bv(64), 0,
           {PoisonSource::Kind::Refused,
@@ -290,6 +295,7 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
           if (word.format == type.format) return word.term;
           break;
         case Tag::Concrete:
+          if (word.object.is_address()) break;
           return real_of_bits(concretize(word, type.width), type.format);
         case Tag::Unset:
           return unset_term(term::kReal);
@@ -301,6 +307,7 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
     case OperandType::Class::Bits:
       switch (word.tag) {
         case Tag::Concrete: {
+          if (word.object.is_address()) return address_leaf(word, type.width);
           if (!word.motion) return store_.bits(word.bits & low_mask(type.width), type.width);
           // A moving integer enters a value: the cell k of a pseudo-tensor whose value is k.
           if (!extends_exactly(word.bits, word.motion, type.width, true))
@@ -354,6 +361,13 @@ Word CtaExecutor::word_of(const Term& t, const OperandType& type) {
         const term::Anchor a = store_.anchor(t, 0);
         return Word::concrete(static_cast<uint64_t>(a.cell) & low_mask(type.width), a.motion);
       }
+      if (store_.kind(t) == Kind::Poison)
+        if (const auto it = address_groups_.find(store_.groups(t)[0]);
+            it != address_groups_.end()) {
+          const term::Anchor a = store_.anchor(t, 0);
+          return Word::concrete(static_cast<uint64_t>(a.cell) & low_mask(type.width), a.motion,
+                                it->second);
+        }
       if (store_.kind(t) == Kind::BitsOfReal) {
         const auto format = static_cast<term::FloatFormat>(store_.payload(t));
         if (term::bits_of(format) == type.width) return Word::real(store_.child(t, 0), format);
@@ -363,32 +377,14 @@ Word CtaExecutor::word_of(const Term& t, const OperandType& type) {
   CHECK(false);
 }
 
-std::optional<TensorId> CtaExecutor::tensor_at(uint64_t address) const {
-  constexpr int64_t kNear = 1 << 20;
-  const Location l = locate_generic(address);
-  if (l.place != Place::Tensor || l.object >= state_.tensors->size()) return std::nullopt;
-  const int64_t size = (*state_.tensors)[l.object].storage_bytes();
-  return l.offset >= -kNear && l.offset <= size + kNear ? std::optional<TensorId>(l.object)
-                                                        : std::nullopt;
-}
-
-bool CtaExecutor::unordered_addresses(uint64_t a, uint64_t b) const {
-  // Where allocations lie is not known: an address may be compared with null and with one into the
-  // same tensor.
-  const auto x = tensor_at(a), y = tensor_at(b);
-  if (!x && !y) return false;
-  if (x && y) return *x != *y;
-  return (x ? b : a) != 0;
-}
-
 uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard,
                                  uint32_t* symbolic) {
   const Bank& bank = warp.registers[guard.reg];
   uint32_t taken = 0;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    if (bank.tag[lane] == Tag::Concrete) {
-      if ((bank.bits[lane] & 1) != guard.negated) taken |= 1u << lane;
+    if (bank.tag(lane) == Tag::Concrete) {
+      if ((bank.bits(lane) & 1) != guard.negated) taken |= 1u << lane;
     } else {
       *symbolic |= 1u << lane;
     }
@@ -556,56 +552,81 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
                        : &sink;
   }
 
-  // A selection by a known predicate copies the chosen word as it is.
-  const bool selects = d.text->opcode == "selp";
-  const bool compares = d.text->opcode == "setp" &&
-                        d.src_types[0].cls == OperandType::Class::Bits &&
-                        d.src_types[0].width == 64;
   bool any_float = false;
   for (const OperandType& t : d.dst_types) any_float |= t.cls == OperandType::Class::Float;
+  uint64_t in[8], out[4];
+  uint64_t masks[8];
+  for (size_t i = 0; i < sources; ++i) masks[i] = low_mask(d.src_types[i].width);
+  const uint32_t executed = mask;
+  if (d.conc && !any_float) {
+    uint32_t plain = mask;
+    for (size_t i = 0; i < sources; ++i) plain &= banks[i]->plain();
+    for (uint32_t m = plain; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits(lane) & masks[i];
+      d.conc(d, in, out);
+      for (size_t i = 0; i < destinations; ++i) results[i]->set_concrete(lane, out[i]);
+    }
+    mask &= ~plain;
+  }
+
+  // A selection by a known predicate copies the chosen word as it is.
+  if (d.text->opcode == "selp")
+    for (uint32_t m = mask; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      if (banks[2]->tag(lane) != Tag::Concrete) continue;
+      results[0]->set(lane, banks[banks[2]->bits(lane) & 1 ? 0 : 1]->get(lane));
+      mask &= ~(1u << lane);
+    }
+  uint32_t addressed = 0;
+  for (size_t i = 0; i < sources; ++i) addressed |= banks[i]->addresses() & mask;
+  std::array<std::array<Provenance, 4>, kWarpSize> objects;
+  for (uint32_t m = addressed; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    bool known = d.conc != nullptr;
+    for (size_t i = 0; i < sources; ++i) {
+      words_[i] = banks[i]->get(lane);
+      known &= words_[i].has_bits();
+    }
+    // On data the address enters the term as a leaf of its own.
+    if (!known) {
+      addressed &= ~(1u << lane);
+      continue;
+    }
+    bool defined = true;
+    for (size_t i = 0; i < destinations; ++i) {
+      const auto object = object_of_result(d, words_.data(), sources, i);
+      defined &= object.has_value();
+      objects[static_cast<size_t>(lane)][i] = object.value_or(Provenance{});
+    }
+    if (defined) continue;
+    const Word why = refused(d, "a value or a condition depends on where an object lies in memory");
+    for (size_t i = 0; i < destinations; ++i)
+      results[i]->set(lane, undefined_by(why, d.dst_types[i]));
+    addressed &= ~(1u << lane);
+    mask &= ~(1u << lane);
+  }
   struct Memo {
     uint64_t bits[4];
     MotionId motions[4];
     MotionId result;
   };
   std::vector<Memo> memo;
-  uint64_t in[8], out[4];
   int before = -1;  // the lane that terms_ and made_ are of
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     bool concrete = true, moving = false, known = d.conc != nullptr;
     for (size_t i = 0; i < sources; ++i) {
-      const Tag tag = banks[i]->tag[lane];
+      const Tag tag = banks[i]->tag(lane);
       concrete &= tag == Tag::Concrete;
-      known &= tag == Tag::Concrete || (tag == Tag::Real && banks[i]->shadow[lane]);
-      moving |= banks[i]->motion[lane] != 0;
-    }
-    if (selects && banks[2]->tag[lane] == Tag::Concrete) {
-      results[0]->set(lane, banks[banks[2]->bits[lane] & 1 ? 0 : 1]->get(lane));
-      continue;
+      known &= tag == Tag::Concrete || (tag == Tag::Real && banks[i]->shadow(lane));
+      moving |= banks[i]->motion(lane) != 0;
     }
     if (known)
-      for (size_t i = 0; i < sources; ++i)
-        in[i] = banks[i]->bits[lane] & low_mask(d.src_types[i].width);
-    if (compares && concrete && unordered_addresses(in[0], in[1])) {
-      for (size_t i = 0; i < destinations; ++i)
-        results[i]->set(
-            lane,
-            word_of(store_.make(Kind::BvEq,
-                                {term_of(refused(d, "addresses of different objects are compared"),
-                                         bits_type(1)),
-                                 store_.bits(1, 1)}),
-                    kPred));
-      continue;
-    }
-    if (concrete && !moving && !any_float) {
-      if (!d.conc) {
-        abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
-        return;
-      }
-      d.conc(d, in, out);
-      for (size_t i = 0; i < destinations; ++i) results[i]->set_concrete(lane, out[i]);
-      continue;
+      for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits(lane) & masks[i];
+    if (concrete && !d.conc && !any_float) {
+      abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
+      return;
     }
     if (known) d.conc(d, in, out);
     // Words and conditions of constants and indices take their machine value; floats keep the real
@@ -623,13 +644,12 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       bool moved = before >= 0;
       for (size_t i = 0; i < sources; ++i) {
         const OperandType& type = d.src_types[i];
-        const Tag tag = banks[i]->tag[lane];
-        if (before >= 0 && tag == Tag::Concrete && banks[i]->tag[before] == Tag::Concrete &&
-            banks[i]->motion[lane] == 0 && banks[i]->motion[before] == 0 &&
-            banks[i]->bits[lane] == banks[i]->bits[before])
+        if (before >= 0 && banks[i]->plain() >> lane & banks[i]->plain() >> before & 1 &&
+            banks[i]->bits(lane) == banks[i]->bits(before))
           continue;
-        const Term now = tag == Tag::Real && type.cls == OperandType::Class::Float &&
-                                 banks[i]->format[lane] == type.format
+        const Term now = banks[i]->tag(lane) == Tag::Real &&
+                                 type.cls == OperandType::Class::Float &&
+                                 banks[i]->format(lane) == type.format
                              ? banks[i]->term(lane)
                              : term_of(banks[i]->get(lane), type);
         moved = moved && from_before.add(store_, terms_[i], now);
@@ -692,6 +712,14 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       }
     }
   }
+  for (uint32_t m = addressed; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    for (size_t i = 0; i < destinations; ++i) {
+      Word w = results[i]->get(lane);
+      w.object = objects[static_cast<size_t>(lane)][i];
+      results[i]->set(lane, w);
+    }
+  }
   // A result narrower than its register fills it by sign or zeros.
   for (size_t i = 0; i < text_destinations; ++i) {
     if (operands[i].kind != ptx::Operand::Kind::Register ||
@@ -700,7 +728,7 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
     const int from = d.dst_types[i].width,
               to = ptx::bits_of(kernel_.function->registers[operands[i].reg].type);
     if (to <= from) continue;
-    for (uint32_t m = mask; m; m &= m - 1) {
+    for (uint32_t m = executed; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       results[i]->set(lane, widened(results[i]->get(lane), from, to, d.dst_types[i].is_signed));
     }
@@ -775,7 +803,8 @@ Word CtaExecutor::extract(const Word& word, int width, int first, int count) {
     case Tag::Unset:
       return word;
     case Tag::Concrete:
-      return Word::concrete(concretize(word, 8 * width) >> (8 * first) & low_mask(8 * count));
+      return Word::concrete(concretize(word, 8 * width) >> (8 * first) & low_mask(8 * count), 0,
+                            word.object.derived());
     default:
       return word_of(
           store_.make(Kind::BvExtract, {term_of(word, bits_type(8 * width))}, 8 * first, 8 * count),
@@ -786,8 +815,9 @@ Word CtaExecutor::extract(const Word& word, int width, int first, int count) {
 Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int high_width) {
   if (low.tag == Tag::Unset && high.tag == Tag::Unset) return low;
   if (low.tag == Tag::Concrete && high.tag == Tag::Concrete && low_width + high_width <= 8)
-    return Word::concrete(concretize(low, 8 * low_width) | concretize(high, 8 * high_width)
-                                                               << (8 * low_width));
+    return Word::concrete(
+        concretize(low, 8 * low_width) | concretize(high, 8 * high_width) << (8 * low_width), 0,
+        low.object | high.object);
   if (low_width + high_width > 8) return Word{};
   return word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)),
                                               term_of(low, bits_type(8 * low_width))}),

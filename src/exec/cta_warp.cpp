@@ -65,7 +65,7 @@ uint32_t CtaExecutor::name_members(const Warp& warp, Meeting& meeting) {
     const int lane = std::countr_zero(m);
     const isa::Decoded& d = meeting.at(lane);
     const Word w = operand(warp, lane, member_operand(d), 32);
-    if (w.tag != Tag::Concrete) {
+    if (!w.is_number()) {
       abort(pc_of(d), "the member mask of '" + d.text->spelling() + "' depends on data");
       return 0;
     }
@@ -195,7 +195,7 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
     const size_t first = ops[0].has_pair ? 2 : 1;
     const Word b_word = operand(warp, lane, ops[first + 1], 32),
                c_word = operand(warp, lane, ops[first + 2], 32);
-    if (b_word.tag != Tag::Concrete || c_word.tag != Tag::Concrete)
+    if (!b_word.is_number() || !c_word.is_number())
       return abort(pc_of(d), "the lane of '" + d.text->spelling() + "' depends on data");
     const uint32_t b = static_cast<uint32_t>(concretize(b_word, 32)),
                    c = static_cast<uint32_t>(concretize(c_word, 32));
@@ -226,7 +226,8 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
     within[lane] = inside;
     if (meeting.partners(lane) >> from & 1) {
       const std::vector<ptx::Operand>& theirs = meeting.at(from).text->operands;
-      values[lane] = operand(warp, from, theirs[theirs[0].has_pair ? 2 : 1], 32);
+      values[lane] =
+          leaving_thread(operand(warp, from, theirs[theirs[0].has_pair ? 2 : 1], 32), pc_of(d));
     } else {
       Defect defect;
       defect.kind = DefectKind::InactiveLane;
@@ -311,7 +312,7 @@ CtaExecutor::Step CtaExecutor::execute_vote(Warp& warp, const Meeting& meeting) 
 }
 
 Term CtaExecutor::same_bits(const Word& a, const Word& b, int width) {
-  if (a.tag == Tag::Concrete && b.tag == Tag::Concrete)
+  if (a.is_number() && b.is_number())
     return store_.boolean(concretize(a, width) == concretize(b, width));
   const OperandType type{OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
   return store_.make(Kind::BvEq, {term_of(a, type), term_of(b, type)});

@@ -68,10 +68,10 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
     const bool guarded = group.guard.valid() || now.guard.valid();
     const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op;
     // Known words are their bits; a term is the same bits only where one instruction computed it.
-    const bool same_write =
-        now.role == Role::Write && group.role == Role::Write && now.at == group.at &&
-        (now.instruction == group.instruction || now.value.tag == Tag::Concrete) &&
-        same_word(now.value, group.value);
+    const bool same_write = now.role == Role::Write && group.role == Role::Write &&
+                            now.at == group.at &&
+                            (now.instruction == group.instruction || now.value.is_number()) &&
+                            same_word(now.value, group.value);
     if (other >= 0) {
       const bool reads = now.role == Role::Read && group.role == Role::Read;
       const bool atomics = now.role == Role::Atomic && group.role == Role::Atomic;

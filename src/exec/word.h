@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/provenance.h"
 #include "tensor/motion.h"
 #include "term/store.h"
 
@@ -27,15 +28,17 @@ struct Word {
   Tag tag = Tag::Unset;
   bool shadow = false;
   term::FloatFormat format = term::FloatFormat::F32;
+  Provenance object;  // of a Concrete word that holds an address
   MotionId motion = 0;
   uint64_t bits = 0;
   Term term;
 
-  static Word concrete(uint64_t bits, MotionId motion = 0) {
+  static Word concrete(uint64_t bits, MotionId motion = 0, Provenance object = {}) {
     Word w;
     w.tag = Tag::Concrete;
     w.bits = bits;
     w.motion = motion;
+    w.object = object;
     return w;
   }
   static Word real(const Term& term, term::FloatFormat format) {
@@ -57,6 +60,8 @@ struct Word {
     w.term = term;
     return w;
   }
+  // A known integer that does not tell where an object lies.
+  bool is_number() const { return tag == Tag::Concrete && !object.is_address(); }
   // Whether `bits` hold the value (for a Real: its IEEE value).
   bool has_bits() const { return tag == Tag::Concrete || (tag == Tag::Real && shadow); }
 };
@@ -64,7 +69,8 @@ struct Word {
 inline bool same_word(const Word& a, const Word& b) {
   if (a.tag != b.tag) return false;
   if (a.tag == Tag::Unset) return true;
-  if (a.tag == Tag::Concrete) return a.bits == b.bits && a.motion == b.motion;
+  if (a.tag == Tag::Concrete)
+    return a.bits == b.bits && a.motion == b.motion && a.object == b.object;
   if (a.term != b.term) return false;
   if (a.tag != Tag::Real) return true;
   if (a.format != b.format || a.shadow != b.shadow) return false;
@@ -77,68 +83,111 @@ inline constexpr int kWarpSize = 32;
 // one.
 class Bank {
  public:
-  std::array<Tag, kWarpSize> tag{};
-  std::array<uint8_t, kWarpSize> shadow{};
-  std::array<term::FloatFormat, kWarpSize> format{};
-  std::array<uint64_t, kWarpSize> bits{};
-  std::array<MotionId, kWarpSize> motion{};
+  // Lanes that hold a known number that is the same for all CTAs of the class: what most integer
+  // registers hold.
+  uint32_t plain() const { return concrete_ & ~moving_ & ~addresses_; }
+  // Lanes that hold an address.
+  uint32_t addresses() const { return addresses_; }
+  Tag tag(int lane) const { return tag_[lane]; }
+  bool shadow(int lane) const { return shadow_[lane]; }
+  term::FloatFormat format(int lane) const { return format_[lane]; }
+  uint64_t bits(int lane) const { return bits_[lane]; }
+  MotionId motion(int lane) const { return moving_ >> lane & 1 ? motion_[lane] : 0; }
+  Provenance object(int lane) const {
+    return addresses_ >> lane & 1 ? object_[lane] : Provenance{};
+  }
+  // Of a Real, Bits or Bool lane.
+  const Term& term(int lane) const { return (*terms_)[lane]; }
 
   Bank() = default;
   Bank(const Bank& other) { *this = other; }
   Bank(Bank&&) = default;
   Bank& operator=(Bank&&) = default;
   Bank& operator=(const Bank& other) {
-    tag = other.tag;
-    shadow = other.shadow;
-    format = other.format;
-    bits = other.bits;
-    motion = other.motion;
+    if (this == &other) return *this;
+    concrete_ = other.concrete_;
+    moving_ = other.moving_;
+    addresses_ = other.addresses_;
+    tag_ = other.tag_;
+    shadow_ = other.shadow_;
+    format_ = other.format_;
+    bits_ = other.bits_;
+    if (moving_) motion_ = other.motion_;
+    if (addresses_) object_ = other.object_;
     terms_ = other.terms_ ? std::make_unique<Terms>(*other.terms_) : nullptr;
     return *this;
   }
 
   Word get(int lane) const {
     Word w;
-    w.tag = tag[lane];
-    w.bits = bits[lane];
-    w.motion = motion[lane];
+    w.tag = tag_[lane];
+    w.bits = bits_[lane];
+    w.motion = motion(lane);
     if (w.tag >= Tag::Real) {
-      w.shadow = shadow[lane];
-      w.format = format[lane];
+      w.shadow = shadow_[lane];
+      w.format = format_[lane];
       w.term = (*terms_)[lane];
+    } else {
+      w.object = object(lane);
     }
     return w;
   }
   void set(int lane, const Word& w) {
-    tag[lane] = w.tag;
-    bits[lane] = w.bits;
-    motion[lane] = w.motion;
+    if (w.tag == Tag::Concrete) {
+      set_concrete(lane, w.bits, w.motion, w.object);
+      return;
+    }
+    describe(lane, w.tag, w.motion, {});
+    bits_[lane] = w.bits;
     if (w.tag >= Tag::Real) {
-      shadow[lane] = w.shadow;
-      format[lane] = w.format;
-      if (!terms_) terms_ = std::make_unique<Terms>();
-      (*terms_)[lane] = w.term;
+      shadow_[lane] = w.shadow;
+      format_[lane] = w.format;
+      set_term(lane, w.term);
     }
   }
-  void set_concrete(int lane, uint64_t value, MotionId m = 0) {
-    tag[lane] = Tag::Concrete;
-    bits[lane] = value;
-    motion[lane] = m;
+  void set_concrete(int lane, uint64_t value, MotionId motion = 0, Provenance object = {}) {
+    describe(lane, Tag::Concrete, motion, object);
+    bits_[lane] = value;
   }
   // A real that is no constant.
   void set_real(int lane, const Term& value, term::FloatFormat f) {
-    tag[lane] = Tag::Real;
-    shadow[lane] = false;
-    format[lane] = f;
-    bits[lane] = 0;
-    motion[lane] = 0;
-    if (!terms_) terms_ = std::make_unique<Terms>();
-    (*terms_)[lane] = value;
+    describe(lane, Tag::Real, 0, {});
+    shadow_[lane] = false;
+    format_[lane] = f;
+    bits_[lane] = 0;
+    set_term(lane, value);
   }
-  const Term& term(int lane) const { return (*terms_)[lane]; }
 
  private:
   using Terms = std::array<Term, kWarpSize>;
+
+  void describe(int lane, Tag tag, MotionId motion, Provenance object) {
+    const uint32_t bit = 1u << lane;
+    tag_[lane] = tag;
+    concrete_ = tag == Tag::Concrete ? concrete_ | bit : concrete_ & ~bit;
+    moving_ &= ~bit;
+    addresses_ &= ~bit;
+    if (motion) {
+      moving_ |= bit;
+      motion_[lane] = motion;
+    }
+    if (object.is_address()) {
+      addresses_ |= bit;
+      object_[lane] = object;
+    }
+  }
+  void set_term(int lane, const Term& value) {
+    if (!terms_) terms_ = std::make_unique<Terms>();
+    (*terms_)[lane] = value;
+  }
+
+  uint32_t concrete_ = 0, moving_ = 0, addresses_ = 0;
+  std::array<Tag, kWarpSize> tag_{};
+  std::array<uint8_t, kWarpSize> shadow_{};
+  std::array<term::FloatFormat, kWarpSize> format_{};
+  std::array<uint64_t, kWarpSize> bits_{};
+  std::array<MotionId, kWarpSize> motion_{};    // of lanes in moving_
+  std::array<Provenance, kWarpSize> object_{};  // of lanes in addresses_
   std::unique_ptr<Terms> terms_;
 };
 
