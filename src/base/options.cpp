@@ -5,7 +5,8 @@ namespace coequal {
 const std::set<std::string>& default_assumptions() {
   static const std::set<std::string> names = {"finite-inputs",         "no-overflow",
                                               "library-approximation", "constant-snap",
-                                              "softplus-threshold",    "domain-exclusion"};
+                                              "softplus-threshold",    "domain-exclusion",
+                                              "signed-zero"};
   return names;
 }
 

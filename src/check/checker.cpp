@@ -120,6 +120,7 @@ class Check {
     result_.statistics.count("cta_classes", launched.classes);
     add_defects(std::move(launched.defects));
     add_notes(launched.notes);
+    assumptions_.insert(launched.assumptions.begin(), launched.assumptions.end());
     for (const exec::Refusal& r : launched.refusals) add_refusal(name, r, 0);
     settle_suspicions(std::move(launched.suspicions));
     if (launched.aborted_ctas > 0) {
@@ -347,6 +348,12 @@ class Check {
     }
     for (const decide::AssumptionUse& use : answer.assumptions)
       assumptions_.insert({use.name, use.detail});
+    if (answer.outcome != decide::Outcome::Undecided && !settle_zero_signs(a, b)) {
+      result_.cells.undecided += cls.count;
+      undecided("the sign of a zero may matter (--no-assume signed-zero)",
+                store_span(*pair.a, cls.first_element), cls.count, name);
+      return;
+    }
     switch (answer.outcome) {
       case decide::Outcome::Proved:
         if (answer.exact) {
@@ -378,6 +385,30 @@ class Check {
                   answer.residual);
         break;
     }
+  }
+
+  // Reals have one zero, floats two: where a program looks at a float's sign bit, zero is taken to be
+  // positive. False if that matters and is not assumed.
+  bool settle_zero_signs(const term::Term& a, const term::Term& b) {
+    if (!reads_sign_bits(a) && !reads_sign_bits(b)) return true;
+    if (!options_.assumes("signed-zero")) return false;
+    assumptions_.insert({"signed-zero", "a zero is positive where the bits of a float are read"});
+    return true;
+  }
+
+  bool reads_sign_bits(const term::Term& root) {
+    std::vector<term::Term> stack{root};
+    while (!stack.empty()) {
+      const term::Term t = stack.back();
+      stack.pop_back();
+      if (!without_sign_bits_.insert(t.shape()).second) continue;
+      if (store_.kind(t) == term::Kind::BitsOfReal || store_.kind(t) == term::Kind::CopySign) {
+        without_sign_bits_.clear();
+        return true;
+      }
+      for (int i = 0; i < store_.arity(t); ++i) stack.push_back(store_.child(t, i));
+    }
+    return false;
   }
 
   // Whether poison cannot reach the value; if it can or may, says so as the defect, refusal or open
@@ -420,14 +451,14 @@ class Check {
       case exec::PoisonSource::Kind::Tainted:
         undecided("depends on what a defect left behind", span, cls.count, name);
         break;
-      case exec::PoisonSource::Kind::InactiveLane: {
+      case exec::PoisonSource::Kind::Defective: {
         Defect defect = source->defect;
         defect.program = side;
         defect.inputs = input_texts(answer.assignment, cls);
         defect.also.push_back(fmt::format("the value reaches {}", name));
         defect.count = cls.count;
         add_defects({std::move(defect)});
-        undecided("the value comes from an inactive lane", span, cls.count, name);
+        undecided("the value is one that a defect gives", span, cls.count, name);
         break;
       }
       case exec::PoisonSource::Kind::Uninitialized: {
@@ -616,11 +647,36 @@ class Check {
         result_.notes.push_back(n);
   }
 
+  // Proofs are over finite reals: what that leaves out is assumed, or nothing is proved.
+  void assume_about_floats() {
+    const bool floats =
+        std::any_of(inputs_.tensors.begin(), inputs_.tensors.end(),
+                    [](const tensor::TensorInfo& t) { return t.is_float(); }) ||
+        std::any_of(instance_.scalars.begin(), instance_.scalars.end(),
+                    [](const instance::Scalar& s) { return is_float(s.dtype); });
+    if (!floats) return;
+    for (const auto& [name, detail] :
+         {std::pair("finite-inputs", "float inputs are finite"),
+          std::pair("no-overflow", "no intermediate value overflows its float type")}) {
+      if (options_.assumes(name)) {
+        assumptions_.insert({name, detail});
+        continue;
+      }
+      const int64_t proved = result_.cells.proved();
+      result_.cells.proved_exact = result_.cells.proved_probabilistic = 0;
+      result_.cells.undecided += proved;
+      if (proved > 0)
+        undecided(fmt::format("proofs hold only where {} (--no-assume {})", detail, name), {},
+                  proved);
+    }
+  }
+
   InstanceResult finish() {
     if (!result_.problems.empty()) {
       result_.verdict = Verdict::Invalid;
       return std::move(result_);
     }
+    assume_about_floats();
     for (const auto& [name, detail] : assumptions_) result_.assumptions.push_back({name, detail});
     if (!kernels_.compiler_version().empty())
       result_.assumptions.push_back({"toolchain", kernels_.compiler_version()});
@@ -641,6 +697,7 @@ class Check {
   Budget budget_;
   exec::Session* session_ = nullptr;
   std::set<std::pair<std::string, std::string>> assumptions_;
+  absl::flat_hash_set<term::ShapeId> without_sign_bits_;  // shapes looked at
   std::map<std::string, size_t> exclusion_index_;
   std::set<std::pair<char, TensorId>> skip_unwritten_;
   std::optional<decide::Decider> decider_;

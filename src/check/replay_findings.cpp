@@ -262,12 +262,21 @@ class Replay {
           witness.cell, witness.value_a.exact, witness.value_b.exact, text);
       for (const report::WitnessInput& i : witness.inputs)
         claim += fmt::format(" {}[{}] = {}", i.name, i.index, i.value);
-      result_.verdict = report::Verdict::Internal;
-      result_.problems.push_back(
-          make_diagnostic(DiagnosticCode::InternalFault, witness.store_a, claim));
+      const bool zero_signs =
+          std::any_of(result_.assumptions.begin(), result_.assumptions.end(),
+                      [](const report::Assumption& a) { return a.name == "signed-zero"; });
+      if (zero_signs) {
+        result_.undecided.push_back({"a difference is lost in the sign of a zero", witness.store_a,
+                                     result_.cells.refuted, witness.cell, claim});
+      } else {
+        result_.verdict = report::Verdict::Internal;
+        result_.problems.push_back(
+            make_diagnostic(DiagnosticCode::InternalFault, witness.store_a, claim));
+      }
       result_.cells.undecided += result_.cells.refuted;
       result_.cells.refuted = 0;
       result_.witness.reset();
+      if (zero_signs) result_.verdict = report::derive_verdict(result_);
       return;
     }
     witness.replay = text + "; ";

@@ -121,6 +121,7 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     const tensor::MotionTable& motions = *outcome.pieces.motions;
     const auto members = static_cast<int64_t>(motions.alive_count());
     notes.insert(outcome.notes.begin(), outcome.notes.end());
+    result.assumptions.insert(outcome.assumptions.begin(), outcome.assumptions.end());
     merge_defects(result.defects, std::move(outcome.defects), members);
     std::move(outcome.suspicions.begin(), outcome.suspicions.end(),
               std::back_inserter(result.suspicions));

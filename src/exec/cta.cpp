@@ -107,7 +107,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
   store_.set_reconciler(this);
   if (lockstep_)
-    out_.notes.insert("the lanes of a warp are taken to run in lockstep (warp-lockstep)");
+    out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
 }
 
 CtaExecutor::~CtaExecutor() { store_.set_reconciler(nullptr); }

@@ -39,6 +39,7 @@ struct CtaOutcome {
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
   std::set<std::string> notes;
+  Assumptions assumptions;
   std::vector<Refusal> refusals;
   std::set<RacedPlace> raced;
   std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be
@@ -304,6 +305,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // The content of a cell; `by` names the load, and is absent where the engine itself looks (a
   // guarded store's old content).
   Word load_cell(TensorId tensor, int64_t cell, MotionId motion, std::optional<tensor::Origin> by);
+  // What a load finds between the elements of a strided tensor: a defect if it matters.
+  Word between_elements(TensorId tensor, int64_t cell, MotionId motion, const tensor::Origin& by);
   Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
   // Reports a write to what an asynchronous copy is still to write.

@@ -333,7 +333,7 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
   const uint32_t pc = fragment.pc, base = warp.index * kWarpSize;
-  out_.notes.insert("wmma fragments: nothing may depend on which lane holds which element");
+  out_.assumptions.insert({"wmma-fragments", "nothing depends on which lane holds which element"});
   const Shape s = shape_of(*d.text);
   const std::vector<ScalarType> types = types_of(*d.text);
   const std::vector<ptx::Operand>& ops = d.text->operands;

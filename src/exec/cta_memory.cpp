@@ -436,6 +436,12 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const DType dtype = info.dtype;
   GlobalTensor& t = tensors_[id];
+  if (info.strided && by) {
+    const bool gap = !info.is_element(cell);
+    motions_->narrow(
+        [&](size_t i) { return info.is_element(cell + motions_->value(motion, i)) != gap; });
+    if (gap) return between_elements(id, cell, motion, *by);
+  }
   if (t.tracked) {
     separate(t.written_cells, cell, motion);
     if (const auto it = t.stores.find(cell); it != t.stores.end())
@@ -456,6 +462,26 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
   if (by && w.tag >= Tag::Real && store_.has_poison(w.term))
     note_read(w.term, by->thread, by->instruction, info.name, info.index_text(cell));
   return w;
+}
+
+Word CtaExecutor::between_elements(TensorId id, int64_t cell, MotionId motion,
+                                   const tensor::Origin& by) {
+  const tensor::TensorInfo& info = (*state_.tensors)[id];
+  Defect defect;
+  defect.kind = DefectKind::OutOfBoundsRead;
+  defect.program = state_.name;
+  defect.message = fmt::format(
+      "read of cell {} of tensor '{}', which lies between its elements", cell, info.name);
+  Accessed a = access(Accessed::Kind::Read, by.thread, by.instruction);
+  a.where = info.name;
+  a.index = info.index_text(cell);
+  a.bytes = info.element_size();
+  defect.accesses = {std::move(a)};
+  const Term any = poison_term(fmt::format("{} {} between elements of {}", by.instruction,
+                                           by.thread, info.name),
+                               term::bv(8 * info.element_size()), cell,
+                               {PoisonSource::Kind::Defective, "", {}, std::move(defect)});
+  return Word::symbolic(store_.leaf(store_.groups(any)[0], {cell, motion}));
 }
 
 Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell,

@@ -241,7 +241,7 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
       values[lane] = Word::symbolic(
           poison_term(fmt::format("{} {} absent lane", kernel_.function->name, pc), term::bv(32),
                       warp.index * kWarpSize + lane,
-                      {PoisonSource::Kind::InactiveLane, "", {}, std::move(defect)}));
+                      {PoisonSource::Kind::Defective, "", {}, std::move(defect)}));
     }
   }
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -403,7 +403,7 @@ CtaExecutor::Step CtaExecutor::execute_redux(Warp& warp, const Meeting& meeting)
 CtaExecutor::Step CtaExecutor::execute_elect(Warp& warp, const Meeting& meeting) {
   // elect.sync d|p, membermask: which lane is the leader is the hardware's choice, the same at
   // every call.
-  out_.notes.insert("elect.sync is taken to choose the lowest of the lanes that take part");
+  out_.assumptions.insert({"elected-lane", "elect.sync chooses the lowest lane that takes part"});
   for (uint32_t m = meeting.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::vector<ptx::Operand>& ops = meeting.at(lane).text->operands;

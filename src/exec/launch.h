@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,16 +81,16 @@ struct Refusal {
 // Why a group of Poison or Refused leaves exists: what the caller reports when one reaches an
 // output.
 struct PoisonSource {
-  // Tainted: what a reported defect (a race, an access out of bounds) left behind.
+  // Defective: what is a defect if it reaches an output. Tainted: what a reported defect (a race, an access out of bounds) left behind.
   enum class Kind : uint8_t {
     Uninitialized,
-    InactiveLane,
+    Defective,
     Refused,
     Tainted
   } kind = Kind::Uninitialized;
   std::string what;  // "shared variable 'part'", "register %f3"
   Refusal refusal;   // Refused
-  Defect defect;     // InactiveLane: what to report when the value reaches an output
+  Defect defect;     // Defective
   // Uninitialized: the first load of a cell, for some of the cells.
   std::map<int64_t, coequal::Access> reads{};
 };
@@ -102,11 +103,15 @@ struct Suspicion {
   bool race = false;  // what is computed after it may be one interleaving's
 };
 
+// What was assumed on the way: name and detail.
+using Assumptions = std::set<std::pair<std::string, std::string>>;
+
 struct LaunchResult {
   std::shared_ptr<tensor::LaunchPieces> pieces;
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
   std::vector<std::string> notes;
+  Assumptions assumptions;
   // Constructs that ended the execution of a class: its cells are undecided.
   std::vector<Refusal> refusals;
   int64_t aborted_ctas = 0;  // CTAs of classes that did not finish
