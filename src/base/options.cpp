@@ -3,10 +3,10 @@
 namespace coequal {
 
 const std::set<std::string>& default_assumptions() {
-  static const std::set<std::string> names = {"finite-inputs",         "no-overflow",
-                                              "library-approximation", "constant-snap",
-                                              "softplus-threshold",    "domain-exclusion",
-                                              "signed-zero"};
+  static const std::set<std::string> names = {
+      "finite-inputs", "no-overflow",        "library-approximation",
+      "constant-snap", "softplus-threshold", "domain-exclusion",
+      "signed-zero"};
   return names;
 }
 

@@ -1,5 +1,7 @@
 #include "check/checker.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -387,8 +389,8 @@ class Check {
     }
   }
 
-  // Reals have one zero, floats two: where a program looks at a float's sign bit, zero is taken to be
-  // positive. False if that matters and is not assumed.
+  // Reals have one zero, floats two: where a program looks at a float's sign bit, zero is taken to
+  // be positive. False if that matters and is not assumed.
   bool settle_zero_signs(const term::Term& a, const term::Term& b) {
     if (!reads_sign_bits(a) && !reads_sign_bits(b)) return true;
     if (!options_.assumes("signed-zero")) return false;
@@ -649,11 +651,10 @@ class Check {
 
   // Proofs are over finite reals: what that leaves out is assumed, or nothing is proved.
   void assume_about_floats() {
-    const bool floats =
-        std::any_of(inputs_.tensors.begin(), inputs_.tensors.end(),
-                    [](const tensor::TensorInfo& t) { return t.is_float(); }) ||
-        std::any_of(instance_.scalars.begin(), instance_.scalars.end(),
-                    [](const instance::Scalar& s) { return is_float(s.dtype); });
+    const bool floats = std::any_of(inputs_.tensors.begin(), inputs_.tensors.end(),
+                                    [](const tensor::TensorInfo& t) { return t.is_float(); }) ||
+                        std::any_of(instance_.scalars.begin(), instance_.scalars.end(),
+                                    [](const instance::Scalar& s) { return is_float(s.dtype); });
     if (!floats) return;
     for (const auto& [name, detail] :
          {std::pair("finite-inputs", "float inputs are finite"),

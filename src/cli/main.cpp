@@ -108,6 +108,8 @@ void declare_check(CLI::App& app, Request& request) {
       ->allow_extra_args(false);
   app.add_flag("--no-snap", request.no_snap, "Short for --no-assume constant-snap");
   app.add_flag("--whole-grid", request.options.whole_grid, help_of("whole_grid"));
+  app.add_option("--order", request.options.order, help_of("order"))
+      ->check(CLI::IsMember({"forward", "backward", "random"}));
   app.add_option("--seed", request.options.seed, help_of("seed"))->type_name("N");
   app.add_option("--memory", request.options.memory_mib, help_of("memory_mib"))
       ->type_name("MIB")

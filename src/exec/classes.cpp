@@ -1,6 +1,7 @@
 // Covers a grid by classes of CTAs: one execution each, until every CTA belongs to one.
 #include <algorithm>
 #include <iterator>
+#include <random>
 
 #include "exec/cta.h"
 
@@ -15,6 +16,13 @@ std::vector<tensor::Cta> all_ctas(const std::array<uint32_t, 3>& grid) {
     for (uint32_t y = 0; y < grid[1]; ++y)
       for (uint32_t x = 0; x < grid[0]; ++x) ctas.push_back({x, y, z});
   return ctas;
+}
+
+// The order in which blocks stand for their classes.
+void arrange(std::vector<tensor::Cta>& ctas, const Options& options) {
+  if (options.order == "backward") std::reverse(ctas.begin(), ctas.end());
+  if (options.order == "random")
+    std::shuffle(ctas.begin(), ctas.end(), std::mt19937_64(options.seed));
 }
 
 // The same finding of another class counts once more, with the first one's accesses.
@@ -75,6 +83,7 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
   std::set<std::string> notes;
   std::set<TensorId> tracked;
   std::vector<tensor::Cta> rest = all_ctas(launch.grid);
+  arrange(rest, session.options);
   while (!rest.empty()) {
     const auto start = [&]() -> std::vector<tensor::Cta> {
       return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
@@ -94,6 +103,7 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
         result.aborted_ctas = 0;
         result.classes = 0;
         rest = all_ctas(launch.grid);
+        arrange(rest, session.options);
         continue;
       }
     }

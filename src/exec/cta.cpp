@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
+#include <random>
 
 namespace coequal::exec {
 
@@ -106,16 +108,21 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
   store_.set_reconciler(this);
-  if (lockstep_)
-    out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
+  if (lockstep_) out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
 }
 
 CtaExecutor::~CtaExecutor() { store_.set_reconciler(nullptr); }
 
 CtaOutcome CtaExecutor::run() {
+  std::vector<size_t> turns(warps_.size());
+  std::iota(turns.begin(), turns.end(), size_t{0});
+  if (session_.options.order == "backward") std::reverse(turns.begin(), turns.end());
+  std::mt19937_64 random(session_.options.seed);
   while (!out_.aborted) {
     bool ran = false;
-    for (Warp& warp : warps_) {
+    if (session_.options.order == "random") std::shuffle(turns.begin(), turns.end(), random);
+    for (const size_t turn : turns) {
+      Warp& warp = warps_[turn];
       const bool runnable = std::any_of(warp.fragments.begin(), warp.fragments.end(),
                                         [](const Fragment& f) { return f.wait == Wait::Run; });
       if (!runnable) continue;

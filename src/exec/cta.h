@@ -264,7 +264,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word concat(const Word& low, int low_width, const Word& high, int high_width) override;
   Word unwritten(int64_t offset, int width) override;
 
-  // cta_memory.cpp
+  // cta_memory.cpp, cta_global.cpp (contents of cells), cta_atomic.cpp, cta_async.cpp
+  // How the elements of a tensor are read.
+  static isa::OperandType element_type(DType dtype);
   Step execute_load(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);

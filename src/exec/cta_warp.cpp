@@ -238,10 +238,10 @@ CtaExecutor::Step CtaExecutor::execute_shuffle(Warp& warp, const Meeting& meetin
       const uint32_t pc = pc_of(d);
       defect.accesses = {
           access(Accessed::Kind::Other, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc)};
-      values[lane] = Word::symbolic(
-          poison_term(fmt::format("{} {} absent lane", kernel_.function->name, pc), term::bv(32),
-                      warp.index * kWarpSize + lane,
-                      {PoisonSource::Kind::Defective, "", {}, std::move(defect)}));
+      values[lane] =
+          Word::symbolic(poison_term(fmt::format("{} {} absent lane", kernel_.function->name, pc),
+                                     term::bv(32), warp.index * kWarpSize + lane,
+                                     {PoisonSource::Kind::Defective, "", {}, std::move(defect)}));
     }
   }
   for (uint32_t m = mask; m; m &= m - 1) {

@@ -81,7 +81,8 @@ struct Refusal {
 // Why a group of Poison or Refused leaves exists: what the caller reports when one reaches an
 // output.
 struct PoisonSource {
-  // Defective: what is a defect if it reaches an output. Tainted: what a reported defect (a race, an access out of bounds) left behind.
+  // Defective: what is a defect if it reaches an output. Tainted: what a reported defect (a race,
+  // an access out of bounds) left behind.
   enum class Kind : uint8_t {
     Uninitialized,
     Defective,

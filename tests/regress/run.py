@@ -29,7 +29,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TESTERS = ["base", "identity", "swap", "whole-grid", "threads"]
+TESTERS = ["base", "identity", "swap", "whole-grid", "threads", "orders"]
 # Generous guards against hangs: when one strikes, the case has failed.
 ONE_SECONDS = 180
 EACH_SECONDS = 15
@@ -285,6 +285,15 @@ def without_times(value):
     return value
 
 
+def check_orders(*reports):
+    for report in reports:
+        if isinstance(report, str):
+            return [report]
+    forward, *others = map(without_times, reports)
+    return ["another order of blocks and warps gives another %s" % k
+            for other in others for k in sorted(set(forward) | set(other)) if forward.get(k) != other.get(k)]
+
+
 def check_threads(one, two):
     for report in (one, two):
         if isinstance(report, str):
@@ -368,6 +377,10 @@ class Runner:
             whole = self.batch([c.path for c in told], "--whole-grid")
             for case in told:
                 self.report(case, "whole-grid", check_whole_grid(base[case.path], whole[case.path]))
+        if "orders" in testers:
+            backward, mixed = (self.batch([c.path for c in told], "--order", order) for order in ("backward", "random"))
+            for case in told:
+                self.report(case, "orders", check_orders(base[case.path], backward[case.path], mixed[case.path]))
         if "threads" in testers:
             one, two = (self.batch([c.path for c in told], "--jobs", jobs) for jobs in ("1", "2"))
             for case in told:

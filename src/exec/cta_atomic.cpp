@@ -1,0 +1,197 @@
+// Atomics of one CTA: gathered in global memory, applied in order in shared memory.
+#include <algorithm>
+#include <bit>
+
+#include "exec/cta.h"
+
+namespace coequal::exec {
+
+using isa::OperandType;
+using term::Kind;
+using Accessed = coequal::Access;
+
+Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell,
+                               const Word& value) {
+  const auto it = t.atomics_of.find(cell);
+  if (it == t.atomics_of.end()) return value;
+  // A read that is ordered after all of them sees their sum; one that is not was reported as a
+  // conflict, and with another CTA's updates of the cell it conflicts in the grid.
+  const OperandType type = element_type(dtype);
+  Term content = term_of(value, type);
+  for (const uint32_t i : it->second) {
+    const tensor::AtomicUpdate& u = t.atomics[i];
+    const Term now = combined(u.kind, is_float(dtype), content, u.value);
+    content = u.guard.valid() ? store_.make(Kind::Select, {u.guard, now, content}) : now;
+  }
+  return word_of(content, type);
+}
+namespace {
+
+std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType type) {
+  const bool is_signed = type == ptx::ScalarType::S32 || type == ptx::ScalarType::S64;
+  switch (op) {
+    case isa::AtomOp::Add:
+      return tensor::AtomicKind::Add;
+    case isa::AtomOp::Min:
+      return is_signed ? tensor::AtomicKind::MinSigned : tensor::AtomicKind::Min;
+    case isa::AtomOp::Max:
+      return is_signed ? tensor::AtomicKind::MaxSigned : tensor::AtomicKind::Max;
+    case isa::AtomOp::And:
+      return tensor::AtomicKind::And;
+    case isa::AtomOp::Or:
+      return tensor::AtomicKind::Or;
+    case isa::AtomOp::Xor:
+      return tensor::AtomicKind::Xor;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_float_type(ptx::ScalarType type) {
+  return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 ||
+         type == ptx::ScalarType::F16 || type == ptx::ScalarType::BF16;
+}
+
+}  // namespace
+
+CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                              uint32_t pc) {
+  const bool returns = d.op == isa::Op::Atom;
+  const ptx::Operand& target = d.text->operands[returns ? 1 : 0];
+  const ptx::Operand& source = d.text->operands[returns ? 2 : 1];
+  const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
+  if (!kind) return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
+  if (source.kind == ptx::Operand::Kind::Vector)
+    return abort(pc, "vector atomics are not modelled");
+  // Two halves in one register are two atomics.
+  ptx::ScalarType type = d.type;
+  if (type == ptx::ScalarType::F16X2) type = ptx::ScalarType::F16;
+  if (type == ptx::ScalarType::BF16X2) type = ptx::ScalarType::BF16;
+  if (is_float_type(type) && *kind != tensor::AtomicKind::Add)
+    return abort(pc, "'" + d.text->spelling() + "' is not modelled");
+  const int whole = ptx::bits_of(d.type) / 8, width = ptx::bits_of(type) / 8;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+    const Addresses places = addresses(warp, lane, target, d.space, pc, true);
+    if (out_.aborted) return Step::Aborted;
+    const Word value = operand(warp, lane, source, 8 * whole);
+    for (const Address& at : places) {
+      when_ = at.when;
+      if (!check(at, whole, whole, true, thread, pc)) continue;
+      for (int first = 0; first < whole; first += width) {
+        Address part = at;
+        part.location.offset += first;
+        atomic_at(part, type, *kind, extract(value, whole, first, width), warp.index, lane, d, pc);
+        if (out_.aborted) return Step::Aborted;
+      }
+    }
+    when_ = {};
+    if (returns)
+      write(warp, lane, d.text->operands[0], refused_at(pc, "the old value of an atomic is used"));
+  }
+  return Step::Next;
+}
+
+void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
+                            const Word& value, uint32_t warp, int lane, const isa::Decoded& d,
+                            uint32_t pc) {
+  const Location& l = at.location;
+  const int64_t offset = l.offset;
+  const uint32_t thread = warp * kWarpSize + static_cast<uint32_t>(lane);
+  const bool floats = is_float_type(scalar);
+  const int width = ptx::bits_of(scalar) / 8;
+  const Term g = guard(lane);
+  const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
+  if (l.place == Place::Tensor) {
+    const TensorId id = l.object;
+    const tensor::TensorInfo& info = (*state_.tensors)[id];
+    GlobalTensor& t = tensors_[id];
+    if (!t.may_write) {
+      Accessed a = access(Accessed::Kind::Atomic, thread, pc);
+      a.where = info.name;
+      a.index = tensor_index(id, offset);
+      report_at(g, DefectKind::AccessViolation,
+                fmt::format("tensor '{}' is declared read and is written", info.name), a);
+    }
+    if (!t.tracked) {
+      out_.written_unexpectedly.insert(id);
+      t.tracked = true;
+    }
+    if (width != info.element_size() || offset % width || floats != info.is_float()) {
+      abort(pc,
+            fmt::format("an atomic of another type than the elements of tensor '{}'", info.name));
+      return;
+    }
+    const MotionId motion = cell_motion(at.motion, width);
+    const int64_t cell = offset / width;
+    separate(t.written_cells, cell, motion);
+    separate(t.read_cells, cell, motion);
+    touch(t.written_cells, cell, motion);
+    overwrites_source(id, cell, thread, pc);
+    track(t.shadow, Place::Tensor, id, offset, width, now);
+    // A store of this CTA that is not ordered before it was reported; an ordered one is what the
+    // atomic adds to.
+    if (const auto it = t.stores.find(cell); it != t.stores.end()) it->second.before_atomics = true;
+    t.atomics_of[cell].push_back(static_cast<uint32_t>(t.atomics.size()));
+    t.atomics.push_back({cell,
+                         motion,
+                         kind,
+                         term_of(value, element_type(info.dtype)),
+                         {thread, pc},
+                         d.scope == isa::Scope::Cta,
+                         g});
+    return;
+  }
+  if (l.place != Place::Shared) {
+    abort(pc, "an atomic outside global and shared memory");
+    return;
+  }
+  SharedVariable& v = shared_[l.object];
+  track(v.shadow, Place::Shared, l.object, offset, width, now);
+  overwrites_copy(v, offset, width, thread, pc);
+  unwritten_name_ = "shared variable '" + v.name + "'";
+  const Word old = is_raced(Place::Shared, l.object, offset, width)
+                       ? tainted_word(width)
+                       : v.memory.load(offset, width, *this);
+  const term::FloatFormat format = width == 8                       ? term::FloatFormat::F64
+                                   : width == 4                     ? term::FloatFormat::F32
+                                   : scalar == ptx::ScalarType::F16 ? term::FloatFormat::F16
+                                                                    : term::FloatFormat::BF16;
+  const OperandType type =
+      floats
+          ? OperandType{OperandType::Class::Float, static_cast<uint8_t>(8 * width), false, format}
+          : OperandType{OperandType::Class::Bits, static_cast<uint8_t>(8 * width), false, {}};
+  const Term a = term_of(old, type);
+  Term now_there = combined(kind, floats, a, term_of(value, type));
+  if (g.valid()) now_there = store_.make(Kind::Select, {g, now_there, a});
+  v.memory.store(offset, width, word_of(now_there, type));
+}
+
+Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b) {
+  const auto choose = [&](Kind less, bool least) {
+    const Term condition = least ? store_.make(less, {a, b}) : store_.make(less, {b, a});
+    return store_.make(Kind::Select, {condition, a, b});
+  };
+  switch (kind) {
+    case tensor::AtomicKind::Add:
+      return store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b});
+    case tensor::AtomicKind::And:
+      return store_.make(Kind::BvAnd, {a, b});
+    case tensor::AtomicKind::Or:
+      return store_.make(Kind::BvOr, {a, b});
+    case tensor::AtomicKind::Xor:
+      return store_.make(Kind::BvXor, {a, b});
+    case tensor::AtomicKind::Min:
+      return choose(Kind::BvUlt, true);
+    case tensor::AtomicKind::Max:
+      return choose(Kind::BvUlt, false);
+    case tensor::AtomicKind::MinSigned:
+      return choose(Kind::BvSlt, true);
+    case tensor::AtomicKind::MaxSigned:
+      return choose(Kind::BvSlt, false);
+  }
+  CHECK(false);
+}
+
+}  // namespace coequal::exec
