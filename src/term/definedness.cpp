@@ -171,6 +171,18 @@ Definedness::Facts Definedness::build(const Term& t, const Facts (&args)[3]) {
     case Kind::Cos:
       require(negate(infinite(a)));
       break;
+    case Kind::ErfInv:
+      require(store_.make(Kind::Less, {store_.make(Kind::Abs, {arg(0)}), store_.real(1)}));
+      break;
+    case Kind::Gamma:
+    case Kind::LogGamma: {  // poles at the integers up to 0, and no limit at -infinity
+      const Term x = arg(0);
+      const Term pole = all(store_.make(Kind::LessEq, {x, store_.real(0)}),
+                            store_.make(Kind::Equal, {x, store_.make(Kind::Floor, {x})}));
+      require(negate(pole));
+      r.plus = a.plus;
+      break;
+    }
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:
@@ -226,7 +238,7 @@ Definedness::Facts Definedness::build(const Term& t, const Facts (&args)[3]) {
       require(negate(store_.make(Kind::BvEq, {arg(1), store_.bits(0, store_.type(arg(1)).width)})));
       break;
     default:
-      break;  // conditions and words over defined operands; tanh, erf
+      break;  // conditions and words over defined operands; tanh, erf, atan
   }
   return r;
 }

@@ -455,6 +455,46 @@ Value ValueDomain::unary(Kind kind, const Value& x) const {
       else
         arb_hypgeom_erf(r.get(), ball_of(x).get(), precision_);
       return of_ball(std::move(r));
+    case Kind::Atan:
+      if (sign == 0) return of_rational(0);
+      if (precision_ == 0) return of_kind(K::Unknown);
+      if (infinity) {
+        arb_const_pi(r.get(), precision_);
+        arb_mul_2exp_si(r.get(), r.get(), -1);
+        if (*sign < 0) arb_neg(r.get(), r.get());
+      } else {
+        arb_atan(r.get(), ball_of(x).get(), precision_);
+      }
+      return of_ball(std::move(r));
+    case Kind::ErfInv: {
+      if (infinity) return of_kind(K::Undefined);
+      if (sign == 0) return of_rational(0);
+      const Value inside = compare(Kind::Less, unary(Kind::Abs, x), of_rational(1));
+      if (inside.kind == K::Bool && !inside.bits) return of_kind(K::Undefined);
+      if (precision_ == 0 || inside.kind != K::Bool) return of_kind(K::Unknown);
+      arb_hypgeom_erfinv(r.get(), ball_of(x).get(), precision_);
+      return of_ball(std::move(r));
+    }
+    case Kind::Gamma:
+    case Kind::LogGamma: {
+      if (infinity) return *sign < 0 ? of_kind(K::Undefined) : x;
+      if (x.exact && x.exact->is_integer()) {
+        if (*sign <= 0) return of_kind(K::Undefined);
+        if (kind == Kind::LogGamma && *x.exact <= Rational(2)) return of_rational(0);
+      }
+      if (precision_ == 0) return of_kind(K::Unknown);
+      const Ball at = ball_of(x);
+      if (kind == Kind::LogGamma && arb_is_positive(at.get())) {
+        arb_lgamma(r.get(), at.get(), precision_);
+        return of_ball(std::move(r));
+      }
+      arb_gamma(r.get(), at.get(), precision_);
+      if (kind == Kind::LogGamma) {
+        arb_abs(r.get(), r.get());
+        arb_log(r.get(), r.get(), precision_);
+      }
+      return of_ball(std::move(r));
+    }
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:

@@ -6,6 +6,7 @@ namespace coequal::term {
 namespace {
 
 constexpr int64_t kMaxExponent = 1100;  // of a power of two that is written out
+constexpr int64_t kMaxFactorial = 171;  // beyond it gamma leaves the range of f64
 
 Rational rounded(Kind kind, const Rational& x) {
   switch (kind) {
@@ -262,6 +263,33 @@ Folded TermStore::Folder::fold_unary(Kind kind, const Term& x) {
       if (c && c->is_zero()) return x;
       if (infinite) return s.real(negative ? -1 : 1);
       return std::nullopt;
+    case Kind::Atan: {
+      if (c && c->is_zero()) return x;
+      if (infinite || (c && (c->is_one() || *c == Rational(-1))))
+        return s.make(
+            Kind::Mul,
+            {s.real(Rational(negative || (c && c->sign() < 0) ? -1 : 1, infinite ? 2 : 4)),
+             s.symbol(NamedConstant::Pi)});
+      return std::nullopt;
+    }
+    case Kind::ErfInv:
+      if (c && c->is_zero()) return x;
+      if (infinite || (c && (*c >= Rational(1) || *c <= Rational(-1)))) return s.undefined();
+      return std::nullopt;
+    case Kind::Gamma:
+    case Kind::LogGamma: {
+      if (infinite) return negative ? s.undefined() : x;
+      if (!c || !c->is_integer()) return std::nullopt;
+      if (c->sign() <= 0) return s.undefined();
+      if (kind == Kind::LogGamma) {
+        if (*c <= Rational(2)) return s.real(0);
+        return std::nullopt;
+      }
+      if (*c > Rational(kMaxFactorial)) return std::nullopt;
+      Rational product(1);
+      for (Rational k(2); k < *c; k = k + Rational(1)) product = product * k;
+      return s.real(product);
+    }
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:

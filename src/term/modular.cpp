@@ -561,6 +561,30 @@ ModularDomain::Value ModularDomain::unary(Kind kind, const Value& x) const {
       return of_real(odd_keyed(what, x.p, p), odd_keyed(what, x.q, q),
                      {std::max(real.low, -1.0), std::min(real.high, 1.0)});
     }
+    case Kind::Atan: {
+      if (infinity)
+        return binary(Kind::Mul, of_rational(Rational(*sign, 2)), of_symbol(NamedConstant::Pi));
+      return of_real(odd_keyed(what, x.p, p), odd_keyed(what, x.q, q),
+                     ascending(x.real, [](double v) { return std::atan(v); }));
+    }
+    case Kind::ErfInv: {
+      if (infinity || x.real.low >= 1 || x.real.high <= -1) return of_kind(K::Undefined);
+      if (x.real.low <= -1 || x.real.high >= 1) return of_kind(K::Unknown);
+      // It has the sign of its argument and at least sqrt(pi)/2 times its size.
+      const Interval real{x.real.low < 0 ? -kInfinity : below(x.real.low * 0.88),
+                          x.real.high > 0 ? kInfinity : above(x.real.high * 0.88)};
+      return of_real(odd_keyed(what, x.p, p), odd_keyed(what, x.q, q), real);
+    }
+    case Kind::Gamma:
+    case Kind::LogGamma: {
+      if (infinity) return *sign < 0 ? of_kind(K::Undefined) : x;
+      if (!(x.real.low > 0)) return of_kind(K::Unknown);  // may be a pole
+      if (is_point(x.real) && (x.real.low == 1 || (x.real.low == 2)))
+        return of_rational(kind == Kind::Gamma ? 1 : 0);
+      const Interval real =
+          kind == Kind::Gamma ? Interval{0.88, kInfinity} : Interval{-0.13, kInfinity};
+      return of_real(keyed(what, x.p, p), keyed(what, x.q, q), real);
+    }
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:

@@ -355,6 +355,9 @@ uint8_t TermStore::flags_of(Kind kind, std::span<const Term> args, uint64_t) con
     }
     case Kind::Sqrt:
     case Kind::Log2:
+    case Kind::ErfInv:
+    case Kind::Gamma:
+    case Kind::LogGamma:
       total = false;
       break;
     case Kind::RealOfBits:  // the word may encode an infinity or NaN

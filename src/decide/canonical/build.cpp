@@ -154,6 +154,10 @@ Builder::Entry Builder::combine(const Term& t) {
     case Kind::Sin:
     case Kind::Cos:
     case Kind::Erf:
+    case Kind::Atan:
+    case Kind::ErfInv:
+    case Kind::Gamma:
+    case Kind::LogGamma:
     case Kind::Floor:
     case Kind::Ceil:
     case Kind::Trunc:

@@ -567,6 +567,20 @@ Value Algebra::function(Kind kind, std::vector<Value> args) {
       if (is_infinity(x)) return number(x.c.sign());
       if (x.c.sign() < 0) return negate(function(kind, {negate(x)}));
       break;
+    case Kind::Atan:
+      if (x.is_zero()) return x;
+      if (is_infinity(x)) return scale(symbol(term::NamedConstant::Pi), Rational(x.c.sign(), 2));
+      if (x.c.sign() < 0) return negate(function(kind, {negate(x)}));
+      break;
+    case Kind::ErfInv:
+      if (x.is_zero()) return x;
+      if (is_infinity(x)) return undefined();
+      if (x.c.sign() < 0) return negate(function(kind, {negate(x)}));
+      break;
+    case Kind::Gamma:
+    case Kind::LogGamma:
+      if (is_infinity(x)) return x.c.sign() < 0 ? undefined() : x;
+      break;
     default:
       break;
   }

@@ -288,6 +288,22 @@ void Algebra::finish(Atom& atom) const {
         const Range x = range(atom.args[0]);
         if (x.nonnegative()) r.lo = Rational(0), r.lo_open = x.positive();
       }
+      if (kind == Kind::Atan) {
+        r = between(Rational(-11, 7), Rational(11, 7), true);
+        const Range x = range(atom.args[0]);
+        if (x.nonnegative()) r.lo = Rational(0), r.lo_open = x.positive();
+      }
+      if (kind == Kind::ErfInv) {
+        atom.total = false;
+        const Range x = range(atom.args[0]);
+        if (x.nonnegative()) r.lo = Rational(0), r.lo_open = x.positive();
+      }
+      if (kind == Kind::Gamma || kind == Kind::LogGamma) {
+        const Range x = range(atom.args[0]);
+        atom.total = of_args() && x.positive();
+        // gamma(x) > 22/25 on the positive numbers.
+        if (kind == Kind::Gamma && x.positive()) r.lo = Rational(22, 25), r.lo_open = true;
+      }
       if (kind == Kind::Floor || kind == Kind::Trunc || kind == Kind::RoundEven) {
         const Range x = range(atom.args[0]);
         if (x.lo) r.lo = x.lo->floor();

@@ -148,6 +148,13 @@ const std::vector<RuleRow>& list_rules() {
        [](TermStore& s, Args a) {
          return neg(s, add(s, one(s, Kind::Sin, a[0]), one(s, Kind::Erf, a[0])));
        }},
+      {"odd-inverses", "atan(-a) + erfinv(-b)", "-(atan a + erfinv b)", "always", "both are odd",
+       [](TermStore& s, Args a) {
+         return add(s, one(s, Kind::Atan, neg(s, a[0])), one(s, Kind::ErfInv, neg(s, a[1])));
+       },
+       [](TermStore& s, Args a) {
+         return neg(s, add(s, one(s, Kind::Atan, a[0]), one(s, Kind::ErfInv, a[1])));
+       }},
       {"cos-even", "cos(-a)", "cos a", "always", "cosine is even",
        [](TermStore& s, Args a) { return one(s, Kind::Cos, neg(s, a[0])); },
        [](TermStore& s, Args a) { return one(s, Kind::Cos, a[0]); }},

@@ -31,6 +31,12 @@ TEST_F(DefinednessTest, LiteralCases) {
   EXPECT_EQ(d.defined(make(Kind::Div, {y, x})), nonzero);
   EXPECT_EQ(d.defined(make(Kind::Log2, {x})), make(Kind::Less, {zero, x}));
   EXPECT_EQ(d.defined(make(Kind::Sqrt, {x})), make(Kind::LessEq, {zero, x}));
+  EXPECT_EQ(d.defined(make(Kind::ErfInv, {x})),
+            make(Kind::Less, {make(Kind::Abs, {x}), s.real(1)}));
+  EXPECT_EQ(d.defined(make(Kind::Gamma, {x})),
+            make(Kind::Not, {make(Kind::And, {make(Kind::LessEq, {x, zero}),
+                                              make(Kind::Equal, {x, make(Kind::Floor, {x})})})}));
+  EXPECT_EQ(d.defined(make(Kind::Atan, {x})), yes);
   EXPECT_EQ(d.defined(s.undefined()), no);
   EXPECT_EQ(d.defined(s.infinity(true)), yes);
   EXPECT_EQ(d.finite(s.infinity(true)), no);
@@ -111,13 +117,14 @@ TEST_P(RandomDefinedness, AgreesWithEvaluation) {
   std::vector<Term> conditions;
   constexpr Kind kBinary[] = {Kind::Add, Kind::Mul, Kind::Div,
                               Kind::Min, Kind::Max, Kind::CopySign};
-  constexpr Kind kUnary[] = {Kind::Abs, Kind::Floor, Kind::Sqrt, Kind::Log2, Kind::Exp2};
+  constexpr Kind kUnary[] = {Kind::Abs,  Kind::Floor,  Kind::Sqrt,  Kind::Log2,
+                             Kind::Exp2, Kind::ErfInv, Kind::Gamma, Kind::LogGamma};
   constexpr Kind kCompare[] = {Kind::Less, Kind::LessEq, Kind::Equal};
   for (int i = 0; i < 80; ++i) {
     const Term a = reals[pick(reals.size())], b = reals[pick(reals.size())];
     switch (pick(5)) {
       case 0:
-        reals.push_back(s.make(kUnary[pick(5)], {a}));
+        reals.push_back(s.make(kUnary[pick(std::size(kUnary))], {a}));
         break;
       case 1:
         conditions.push_back(s.make(kCompare[pick(3)], {a, b}));

@@ -115,6 +115,25 @@ TEST_F(Evaluate, BallsEncloseIrrationalValues) {
       std::isnan(evaluate_double(s, make(Kind::Sqrt, {make(Kind::Mul, {s.real(-1), y})}), at)));
 }
 
+TEST_F(Evaluate, SpecialFunctionsAtTabulatedPoints) {
+  set(0, {1, 2});
+  set(1, {-3, 2});
+  const double root_pi = 1.77245385090551602730;  // gamma(1/2)
+  EXPECT_DOUBLE_EQ(ball(make(Kind::Atan, {y})), std::atan(-1.5));
+  EXPECT_DOUBLE_EQ(ball(make(Kind::ErfInv, {make(Kind::Erf, {x})})), 0.5);
+  EXPECT_DOUBLE_EQ(ball(make(Kind::ErfInv, {x})), 0.47693627620446987338);
+  EXPECT_DOUBLE_EQ(ball(make(Kind::Gamma, {x})), root_pi);
+  EXPECT_DOUBLE_EQ(ball(make(Kind::Gamma, {y})), root_pi * 4 / 3);  // gamma(x + 1) = x gamma(x)
+  EXPECT_DOUBLE_EQ(ball(make(Kind::LogGamma, {x})), std::log(root_pi));
+  EXPECT_DOUBLE_EQ(ball(make(Kind::LogGamma, {y})), std::log(root_pi * 4 / 3));
+  EXPECT_EQ(exact_kind(make(Kind::ErfInv, {y})), K::Undefined);
+  set(1, 3);
+  EXPECT_DOUBLE_EQ(ball(make(Kind::LogGamma, {y})), M_LN2);
+  set(1, -3);
+  EXPECT_EQ(exact_kind(make(Kind::Gamma, {y})), K::Undefined);
+  EXPECT_EQ(exact_kind(make(Kind::LogGamma, {y})), K::Undefined);
+}
+
 TEST_F(Evaluate, NamedConstantsHaveTheirValues) {
   const std::pair<NamedConstant, double> kTable[] = {
       {NamedConstant::Log2E, M_LOG2E},

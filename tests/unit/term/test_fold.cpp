@@ -103,6 +103,11 @@ TEST_F(Fold, Infinities) {
   EXPECT_EQ(make(Kind::Exp2, {inf}), inf);
   EXPECT_EQ(make(Kind::Div, {x, ninf}), real(0));
   EXPECT_EQ(make(Kind::Tanh, {ninf}), real(-1));
+  EXPECT_EQ(make(Kind::Atan, {ninf}),
+            make(Kind::Mul, {s.real({-1, 2}), s.symbol(NamedConstant::Pi)}));
+  EXPECT_EQ(make(Kind::ErfInv, {inf}), s.undefined());
+  EXPECT_EQ(make(Kind::Gamma, {inf}), inf);
+  EXPECT_EQ(make(Kind::LogGamma, {ninf}), s.undefined());
   EXPECT_EQ(make(Kind::Less, {ninf, x}), yes);
   EXPECT_EQ(make(Kind::LessEq, {inf, x}), no);
   EXPECT_EQ(make(Kind::Equal, {inf, x}), no);
@@ -112,6 +117,21 @@ TEST_F(Fold, Infinities) {
   expect_kept(Kind::Mul, {inf, x});
   expect_kept(Kind::Less, {ninf, partial});
   expect_kept(Kind::Div, {partial, inf});
+}
+
+TEST_F(Fold, SpecialFunctionsAtExactPoints) {
+  EXPECT_EQ(make(Kind::Atan, {real(0)}), real(0));
+  EXPECT_EQ(make(Kind::Atan, {real(-1)}),
+            make(Kind::Mul, {s.real({-1, 4}), s.symbol(NamedConstant::Pi)}));
+  EXPECT_EQ(make(Kind::ErfInv, {real(0)}), real(0));
+  EXPECT_EQ(make(Kind::ErfInv, {real(1)}), s.undefined());
+  EXPECT_EQ(make(Kind::Gamma, {real(5)}), real(24));
+  EXPECT_EQ(make(Kind::Gamma, {real(0)}), s.undefined());
+  EXPECT_EQ(make(Kind::LogGamma, {real(1)}), real(0));
+  EXPECT_EQ(make(Kind::LogGamma, {real(2)}), real(0));
+  EXPECT_EQ(make(Kind::LogGamma, {real(-2)}), s.undefined());
+  expect_kept(Kind::Gamma, {s.real({1, 2})});
+  expect_kept(Kind::LogGamma, {real(3)});
 }
 
 TEST_F(Fold, RealIdentities) {

@@ -75,6 +75,10 @@ TEST_P(Modular, IdentitiesHold) {
   EXPECT_EQ(same(add(mul(sine, sine), mul(cosine, cosine)), s.real(1)), true);
   EXPECT_EQ(same(make(Kind::Erf, {mul(s.real(-1), x)}), mul(s.real(-1), make(Kind::Erf, {x}))),
             true);
+  for (Kind odd : {Kind::Atan, Kind::ErfInv}) {
+    const Term small = div(x, add(s.real(1), mul(x, x)));
+    EXPECT_EQ(same(make(odd, {mul(s.real(-1), small)}), mul(s.real(-1), make(odd, {small}))), true);
+  }
   const Term root = make(Kind::Sqrt, {a});
   EXPECT_EQ(same(mul(root, make(Kind::Sqrt, {add(a, s.real(1))})),
                  make(Kind::Sqrt, {mul(a, add(a, s.real(1)))})),
@@ -98,6 +102,7 @@ TEST_P(Modular, DifferencesShow) {
   EXPECT_EQ(same(make(Kind::Max, {x, y}), make(Kind::Min, {x, y})), false);
   EXPECT_EQ(same(make(Kind::Sin, {x}), make(Kind::Cos, {x})), false);
   EXPECT_EQ(same(make(Kind::Log2, {a}), make(Kind::Log2, {add(a, s.real(1))})), false);
+  EXPECT_EQ(same(make(Kind::Gamma, {a}), make(Kind::LogGamma, {a})), false);
   EXPECT_EQ(same(s.real(1), s.boolean(true)), false);
 }
 
@@ -120,6 +125,7 @@ TEST_P(Modular, IntervalsEncloseTheBall) {
                         make(Kind::Tanh, {y}),
                         make(Kind::Sin, {mul(x, s.real(40))}),
                         make(Kind::Erf, {x}),
+                        make(Kind::Atan, {mul(x, s.real(5))}),
                         make(Kind::Log2, {a}),
                         make(Kind::Sqrt, {a}),
                         div(x, add(mul(y, y), s.real({1, 3}))),
@@ -141,6 +147,25 @@ TEST_P(Modular, IntervalsEncloseTheBall) {
     }
     if (t != beyond_doubles) {
       EXPECT_LT(v.real.high - v.real.low, 1e-9 * (1 + std::fabs(v.real.low)));
+    }
+  }
+}
+
+TEST_P(Modular, OneSidedIntervalsEncloseTheBall) {
+  const Term terms[] = {make(Kind::ErfInv, {div(x, add(s.real(1), mul(x, x)))}),
+                        make(Kind::Gamma, {a}), make(Kind::LogGamma, {a})};
+  ModularEvaluator e = make_modular_evaluator(s, at, 0, 5);
+  for (const Term& t : terms) {
+    const ModularValue v = e(t);
+    const Value b = evaluate_ball(s, t, at, 200);
+    ASSERT_EQ(v.kind, K::Real);
+    ASSERT_EQ(b.kind, Value::Kind::Real);
+    const Ball value = b.exact ? Ball(*b.exact, 200) : b.ball;
+    if (std::isfinite(v.real.low)) {
+      EXPECT_TRUE(surely_at_most(Ball(Rational::from_double(v.real.low), 200), value));
+    }
+    if (std::isfinite(v.real.high)) {
+      EXPECT_TRUE(surely_at_most(value, Ball(Rational::from_double(v.real.high), 200)));
     }
   }
 }
