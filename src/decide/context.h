@@ -13,6 +13,7 @@
 #include "decide/canonical/resolve.h"
 #include "decide/decider.h"
 #include "decide/snap.h"
+#include "idiom/recogniser.h"
 #include "term/definedness.h"
 
 namespace coequal::decide {
@@ -27,7 +28,8 @@ struct Context {
         builder(algebra, term_store,
                 [this](const term::Term& t) { return definedness.defined(t); }),
         resolver(algebra, check_options.seed, check_statistics),
-        snap(term_store) {}
+        snap(term_store),
+        recognise(term_store, idiom::Library::shipped()) {}
 
   term::TermStore& store;
   const Options& options;
@@ -37,6 +39,7 @@ struct Context {
   Builder builder;
   Resolver resolver;
   Snapper snap;
+  idiom::Recogniser recognise;
 
   // Conditions for which an input was found, or none (domain.cpp).
   struct Domain {

@@ -28,6 +28,15 @@ Term without_motion(const term::TermStore& store, const Term& t) {
   });
 }
 
+// The term as it is asked about: no motion, library code read as the functions that it computes.
+Term prepared(Context& context, const Term& t, idiom::FunctionSet* used = nullptr) {
+  const Term still = without_motion(context.store, t);
+  if (!context.options.assumes("library-approximation")) return still;
+  const idiom::Recogniser::Reading reading = context.recognise(still);
+  if (used) *used |= reading.used;
+  return reading.term;
+}
+
 std::string residual_of(const Context& context, const Question& q) {
   if (q.value_a && q.value_b)
     return context.algebra.to_string(*q.value_a, 160) + "  against  " +
@@ -44,8 +53,9 @@ std::string residual_of(const Context& context, const Question& q) {
 Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   Context& context = state_->context;
   Question q;
-  q.a = without_motion(context.store, a);
-  q.b = without_motion(context.store, b);
+  idiom::FunctionSet used;
+  q.a = prepared(context, a, &used);
+  q.b = prepared(context, b, &used);
   q.type = context.store.type(q.a).cls;
   CHECK(context.store.type(q.a) == context.store.type(q.b));
   Answer answer;
@@ -93,9 +103,15 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
     }
     if (found->procedure.empty()) found->procedure = row.name;
     settle_domain(context, q, *found, budget);
-    if (found->outcome == Outcome::Proved)
+    if (found->outcome == Outcome::Proved) {
       for (const auto& [constant, meaning] : ledger)
         found->assumptions.push_back({"constant-snap", constant + " is read as " + meaning});
+      for (size_t f = 0; f < idiom::functions().size(); ++f)
+        if (used[f])
+          found->assumptions.push_back(
+              {"library-approximation",
+               "inlined code is read as " + std::string(idiom::functions()[f].name)});
+    }
     if (found->outcome != Outcome::Undecided)
       context.statistics.count(std::string("decide.") + found->procedure + ".answered");
     else
@@ -110,7 +126,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
 PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
   Context& context = state_->context;
   PoisonAnswer answer;
-  const Term still = without_motion(context.store, t);
+  const Term still = prepared(context, t);
   if (!context.store.has_poison(still)) {
     answer.kind = PoisonAnswer::Kind::Never;
     return answer;
@@ -140,8 +156,7 @@ bool Decider::always_undefined(const Term& t) {
   if (context.store.is_total(t)) return false;
   // Constants fold in the condition; a condition on data that happens never to hold is an empty
   // domain instead.
-  return context.store.as_bool(context.definedness.defined(without_motion(context.store, t))) ==
-         false;
+  return context.store.as_bool(context.definedness.defined(prepared(context, t))) == false;
 }
 
 }  // namespace coequal::decide

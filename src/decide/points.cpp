@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/float_bits.h"
+#include "decide/snap.h"
 #include "term/traverse.h"
 
 namespace coequal::decide {
@@ -432,6 +433,7 @@ bool PointSearch::has_rounded_constant(const Ground& g) const {
   std::set<Rational> rounded;
   // A literal that people write has few digits; a rounded constant fills its mantissa.
   for (const Rational& r : g.reals) {
+    if (beside_named_constant(r)) return true;
     Rational odd = r.sign() < 0 ? -r : r;
     for (int i = 0; i < 1200 && !odd.is_integer(); ++i) odd = odd * 2;
     if (!odd.is_integer()) continue;  // a quotient that the terms' own folding made, exact

@@ -130,12 +130,35 @@ Snapper::Reading Snapper::find(const Rational& signed_c) const {
   return {};
 }
 
+bool beside_named_constant(const Rational& signed_c) {
+  const Rational c = signed_c.sign() < 0 ? -signed_c : signed_c;
+  const auto parts = dyadic(c);
+  if (!parts || parts->bits > 24 || parts->bits < 20) return false;
+  const Rational unit = Rational::power_of_two(parts->exponent - 23);
+  for (NamedConstant name : kNamed) {
+    const Rational value = Rational::from_double(Ball::of_constant(name, kPrecision).midpoint());
+    const Rational scaled =
+        value * Rational::power_of_two(parts->exponent - dyadic(value)->exponent);
+    if (nearest(c, unit * Rational(3, 2), scaled) && !nearest(c, unit * Rational(1, 2), scaled))
+      return true;
+  }
+  return false;
+}
+
+Snapper::Reading Snapper::find_quotient(const Rational& c) {
+  if (c.is_zero() || dyadic(c)) return find(c);
+  Reading divisor = find(Rational(1) / c);
+  if (!divisor.changed) return {};
+  divisor.value = store_.make(Kind::Div, {store_.real(1), divisor.value});
+  return divisor;
+}
+
 const Snapper::Reading& Snapper::read(const Term& constant) {
   const uint64_t key = store_.payload(constant);
   const auto it = readings_.find(key);
   if (it != readings_.end()) return it->second;
   const Rational c = store_.rational(constant);
-  return readings_[key] = find(c);
+  return readings_[key] = find_quotient(c);
 }
 
 Term Snapper::operator()(const Term& root, std::map<std::string, std::string>& ledger) {

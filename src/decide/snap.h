@@ -31,10 +31,16 @@ class Snapper {
   };
   const Reading& read(const term::Term& constant);
   Reading find(const term::Rational& c) const;
+  // Of the inverse of a constant too: a division by it has become a product.
+  Reading find_quotient(const term::Rational& c);
 
   term::TermStore& store_;
   absl::flat_hash_map<term::Term, term::Term> done_;
   absl::flat_hash_map<uint64_t, Reading> readings_;  // by payload of the constant
 };
+
+// Whether a float is a neighbour of the one nearest to a named constant times a power of two:
+// perhaps that constant, computed in floats.
+bool beside_named_constant(const term::Rational& c);
 
 }  // namespace coequal::decide

@@ -86,9 +86,41 @@ void conc_fma(const Decoded& d, const uint64_t* s, uint64_t* o) {
     return float_fma(spec, a[0], a[1], a[2], options_of(d));
   });
 }
+
+// Whether a sum with the constant has no bits below 1 (and not many above): rounding it rounds to
+// an integer.
+bool rounds_to_integer(FloatSpec spec, const term::Rational& c) {
+  const term::Rational size = c.sign() < 0 ? -c : c;
+  return c.is_integer() && size >= term::Rational::power_of_two(spec.fraction_bits) &&
+         size < term::Rational::power_of_two(spec.fraction_bits + 1);
+}
+
+// x + y. Adding and removing such a constant is rounding to an integer; in a directed mode adding
+// it says so already.
+Term sum(Build& b, const Decoded& d, Term x, Term y) {
+  TermStore& store = b.store();
+  const Term total = b.real_add(x, y);
+  if (d.type != ScalarType::F32 && d.type != ScalarType::F64) return total;
+  const FloatSpec spec = spec_of(d.type);
+  for (int swap = 0; swap < 2; ++swap) {
+    const term::Rational* c = store.as_rational(swap ? x : y);
+    const Term other = swap ? y : x;
+    if (!c || !rounds_to_integer(spec, *c) || store.as_rational(other)) continue;
+    if (d.rounding == FloatRounding::Down) return b.op1(Kind::Floor, total);
+    if (d.rounding == FloatRounding::Up) return b.op1(Kind::Ceil, total);
+    if (d.rounding != FloatRounding::NearestEven || store.kind(other) != Kind::Add) continue;
+    for (int i = 0; i < 2; ++i) {
+      const term::Rational* added = store.as_rational(store.child(other, i));
+      if (added && rounds_to_integer(spec, *added) && added->sign() != c->sign())
+        return b.real_add(b.op1(Kind::RoundEven, other), swap ? x : y);
+    }
+  }
+  return total;
+}
+
 void sym_fma(TermStore& store, const Decoded& d, const Term* s, Term* o) {
   real_lanes<3>(store, d, s, o,
-                [](Build& b, const Term* a) { return b.real_add(b.real_mul(a[0], a[1]), a[2]); });
+                [&](Build& b, const Term* a) { return sum(b, d, b.real_mul(a[0], a[1]), a[2]); });
 }
 void sym_div(TermStore& store, const Decoded& d, const Term* s, Term* o) {
   real_lanes<2>(store, d, s, o,
@@ -158,7 +190,7 @@ constexpr InstRow kRows[] = {
      .sym =
          [](TermStore& store, const Decoded& d, const Term* s, Term* o) {
            real_lanes<2>(store, d, s, o,
-                         [](Build& b, const Term* a) { return b.real_add(a[0], a[1]); });
+                         [&](Build& b, const Term* a) { return sum(b, d, a[0], a[1]); });
          },
      .manual = "9.7.3.3"},
     {.pattern = "sub{.rnd}{.ftz}{.sat}.float d, a, b",
@@ -170,8 +202,9 @@ constexpr InstRow kRows[] = {
          },
      .sym =
          [](TermStore& store, const Decoded& d, const Term* s, Term* o) {
-           real_lanes<2>(store, d, s, o,
-                         [](Build& b, const Term* a) { return b.real_sub(a[0], a[1]); });
+           real_lanes<2>(store, d, s, o, [&](Build& b, const Term* a) {
+             return sum(b, d, a[0], b.real_neg(a[1]));
+           });
          },
      .manual = "9.7.3.4"},
     {.pattern = "mul{.rnd}{.ftz}{.sat}.float d, a, b",

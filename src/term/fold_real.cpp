@@ -39,6 +39,18 @@ std::optional<int64_t> exact_log2(const Rational& x) {
   return n_log - d_log;
 }
 
+// Whether a constant has few digits, so that it stands for itself alone.
+bool is_short(const Rational& c) {
+  constexpr slong kBits = 12;
+  return fmpz_bits(fmpq_numref(c.get())) <= kBits && fmpz_bits(fmpq_denref(c.get())) <= kBits;
+}
+bool merges(const Rational& c, const Rational& d) {
+  const auto power_of_two = [](const Rational& x) {
+    return exact_log2(x.sign() < 0 ? -x : x).has_value();
+  };
+  return power_of_two(c) || power_of_two(d) || (is_short(c) && is_short(d)) || is_short(c * d);
+}
+
 }  // namespace
 
 using Folded = std::optional<Term>;
@@ -61,6 +73,11 @@ bool TermStore::Folder::is_integer_valued(const Term& x) const {
     case Kind::Trunc:
     case Kind::RoundEven:
       return true;
+    case Kind::Add:  // one level: an integer beside it
+      for (int i = 0; i < 2; ++i)
+        if (const Rational* c = rational(s.child(x, i)); c && c->is_integer())
+          return s.kind(s.child(x, 1 - i)) != Kind::Add && is_integer_valued(s.child(x, 1 - i));
+      return false;
     default:
       return false;
   }
@@ -159,9 +176,11 @@ Folded TermStore::Folder::fold_mul(const Term& a, const Term& b) {
       if (total(x)) return c;  // 0 * x needs x finite and defined
       continue;
     }
-    if (r && s.kind(x) == Kind::Mul)  // c * (d * y), d and c not 0: the same poles and infinities
+    // c * (d * y), d and c not 0: the same poles and infinities. Two rounded constants stay apart:
+    // each may stand for an exact value.
+    if (r && s.kind(x) == Kind::Mul)
       for (int i = 0; i < 2; ++i)
-        if (const Rational* d = rational(s.child(x, i)); d && !d->is_zero())
+        if (const Rational* d = rational(s.child(x, i)); d && !d->is_zero() && merges(*r, *d))
           return s.make(Kind::Mul, {s.real(*r * *d), s.child(x, 1 - i)});
     if (is_infinity(c))
       if (std::optional<bool> negative = negative_sign(x))
@@ -296,6 +315,14 @@ Folded TermStore::Folder::fold_unary(Kind kind, const Term& x) {
     case Kind::RoundEven:
       if (c) return s.real(rounded(kind, *c));
       if (infinite || is_integer_valued(x)) return x;
+      if (s.kind(x) == Kind::Add && kind != Kind::Trunc)
+        for (int i = 0; i < 2; ++i) {
+          // An integer moves out of a rounding; out of one with ties to even, an even one.
+          const Rational* d = rational(s.child(x, i));
+          if (!d || !d->is_integer()) continue;
+          if (kind == Kind::RoundEven && !(*d * Rational(1, 2)).is_integer()) continue;
+          return s.make(Kind::Add, {s.child(x, i), s.make(kind, {s.child(x, 1 - i)})});
+        }
       return std::nullopt;
     default:
       CHECK(false);

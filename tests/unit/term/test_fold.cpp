@@ -119,6 +119,28 @@ TEST_F(Fold, Infinities) {
   expect_kept(Kind::Div, {partial, inf});
 }
 
+TEST_F(Fold, IntegersMoveOutOfRoundings) {
+  auto plus = [&](int64_t k, const Term& t) { return make(Kind::Add, {real(k), t}); };
+  EXPECT_EQ(make(Kind::Floor, {plus(3, x)}), plus(3, make(Kind::Floor, {x})));
+  EXPECT_EQ(make(Kind::Ceil, {plus(-3, x)}), plus(-3, make(Kind::Ceil, {x})));
+  EXPECT_EQ(make(Kind::RoundEven, {plus(4, x)}), plus(4, make(Kind::RoundEven, {x})));
+  expect_kept(Kind::RoundEven, {plus(3, x)});  // 1/2 rounds to 0, 3 + 1/2 to 4
+  expect_kept(Kind::Trunc, {plus(3, x)});      // -1/2 goes up to 0, 3 - 1/2 down to 2
+  const Term whole = plus(3, make(Kind::Floor, {x}));
+  EXPECT_EQ(make(Kind::RoundEven, {whole}), whole);
+}
+
+TEST_F(Fold, RoundedConstantsStayApart) {
+  const Term tenth = s.real(Rational::from_double(0.1f)),
+             other = s.real(Rational::from_double(0.7f));
+  auto mul = [&](const Term& a, const Term& b) { return make(Kind::Mul, {a, b}); };
+  EXPECT_EQ(mul(real(3), mul(s.real({1, 5}), x)), mul(s.real({3, 5}), x));
+  EXPECT_EQ(mul(real(-2), mul(tenth, x)), mul(s.real(Rational::from_double(-0.2f)), x));
+  const Term inverse = s.real(Rational(1) / Rational::from_double(0.1f));
+  EXPECT_EQ(mul(inverse, mul(tenth, x)), x);
+  expect_kept(Kind::Mul, {other, mul(tenth, x)});
+}
+
 TEST_F(Fold, SpecialFunctionsAtExactPoints) {
   EXPECT_EQ(make(Kind::Atan, {real(0)}), real(0));
   EXPECT_EQ(make(Kind::Atan, {real(-1)}),

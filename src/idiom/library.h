@@ -1,0 +1,40 @@
+// Where templates come from: probes compiled with a compiler and its flags, or the text that ships
+// with the program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "idiom/template.h"
+#include "ptx/module.h"
+
+namespace coequal::idiom {
+
+// One probe kernel: what it computes, and in which type.
+struct Probe {
+  std::string kernel;
+  std::string function;  // name in functions()
+  DType dtype = DType::F32;
+  bool of_sizes = false;  // the arguments are absolute values
+  std::string text;       // its CUDA C++
+};
+const std::vector<Probe>& probes();
+// All probes as one source.
+std::string probe_source();
+
+// What became of one probe.
+struct ProbeOutcome {
+  const Probe* probe = nullptr;
+  bool direct = false;  // the compiler calls an instruction: nothing to recognise
+  bool recognised = false;
+  std::string why;  // neither
+};
+// Runs the probes of a module compiled from probe_source(), and adds templates for what those at
+// hand do not recognise yet; `origin` names the compiler flags.
+std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::string& origin,
+                                     std::vector<Template>& known);
+
+}  // namespace coequal::idiom

@@ -1,0 +1,169 @@
+#include "idiom/recogniser.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "term/hash.h"
+
+namespace coequal::idiom {
+
+using term::Kind;
+using term::Term;
+using term::TermStore;
+
+namespace {
+
+constexpr uint64_t kAnyPosition = 3, kNoArgument = 4;
+
+uint64_t key_of(Kind kind, uint64_t position, uint64_t label) {
+  return term::mix(term::mix(static_cast<uint64_t>(kind), position), label);
+}
+uint64_t constant_label(const term::Rational& c) { return std::hash<double>{}(c.to_double()); }
+
+uint64_t label_of(const TermStore& store, const Term& t) {
+  const Kind kind = store.kind(t);
+  if (kind == Kind::RealConst)
+    return term::mix(static_cast<uint64_t>(kind), constant_label(store.rational(t)));
+  return term::mix(static_cast<uint64_t>(kind), store.arity(t) ? store.payload(t) : 0);
+}
+uint64_t label_of(const Node& n) {
+  if (n.kind == Kind::RealConst)
+    return term::mix(static_cast<uint64_t>(n.kind), constant_label(n.constant));
+  return term::mix(static_cast<uint64_t>(n.kind), n.arity ? n.payload : 0);
+}
+
+}  // namespace
+
+Library::Library(std::vector<Template> templates) : templates_(std::move(templates)) {
+  CHECK(templates_.size() < 65536);
+  for (size_t i = 0; i < templates_.size(); ++i) {
+    const Template& t = templates_[i];
+    const auto function = find_function(t.function);
+    CHECK(function);
+    functions_.push_back(*function);
+    const Node& root = t.nodes.back();
+    kinds_[static_cast<size_t>(root.kind)] = true;
+    // Of the arguments that stay as they are, a constant tells most.
+    int best = -1;
+    for (int k = 0; k < root.arity; ++k) {
+      const Node& n = t.nodes[root.args[static_cast<size_t>(k)]];
+      if (n.soft) continue;
+      if (best < 0 || n.kind == Kind::RealConst) best = k;
+    }
+    const uint64_t key =
+        best < 0
+            ? key_of(root.kind, kNoArgument, 0)
+            : key_of(root.kind,
+                     term::is_commutative(root.kind) ? kAnyPosition : static_cast<uint64_t>(best),
+                     label_of(t.nodes[root.args[static_cast<size_t>(best)]]));
+    index_[key].push_back(static_cast<uint16_t>(i));
+  }
+}
+
+void Library::candidates(const TermStore& store, const Term& t, std::vector<uint16_t>& into) const {
+  into.clear();
+  const Kind kind = store.kind(t);
+  if (!kinds_[static_cast<size_t>(kind)]) return;
+  auto collect = [&](uint64_t key) {
+    const auto it = index_.find(key);
+    if (it != index_.end()) into.insert(into.end(), it->second.begin(), it->second.end());
+  };
+  collect(key_of(kind, kNoArgument, 0));
+  for (int i = 0; i < store.arity(t); ++i) {
+    const uint64_t position = term::is_commutative(kind) ? kAnyPosition : static_cast<uint64_t>(i);
+    collect(key_of(kind, position, label_of(store, store.child(t, i))));
+  }
+  // In the library's order, whatever led to them.
+  std::sort(into.begin(), into.end());
+  into.erase(std::unique(into.begin(), into.end()), into.end());
+}
+
+std::optional<Recogniser::Match> Recogniser::find(const Term& t) {
+  library_.candidates(store_, t, candidates_);
+  for (const uint16_t index : candidates_)
+    if (auto fillings = match(store_, library_.templates()[index], t))
+      return Match{library_.function_of(index), library_.templates()[index].of_sizes,
+                   std::move(*fillings)};
+  return std::nullopt;
+}
+
+Recogniser::Reading Recogniser::moved(const Entry& entry, const Term& t) const {
+  Reading out = entry.reading;
+  out.term = store_.map_anchors(out.term, [&](term::GroupId group, term::Anchor anchor) {
+    const auto from = store_.anchor_in(entry.at, group), to = store_.anchor_in(t, group);
+    CHECK(from && to);
+    return term::Anchor{anchor.cell + to->cell - from->cell, to->motion};
+  });
+  return out;
+}
+
+Recogniser::Reading Recogniser::operator()(const Term& root) {
+  struct Frame {
+    Term t;
+    bool entered = false;
+    std::optional<Match> match = {};
+  };
+  std::vector<Frame> stack;
+  stack.push_back({root});
+  while (!stack.empty()) {
+    Frame& top = stack.back();
+    const Term t = top.t;
+    if (done_.contains(t.shape())) {
+      stack.pop_back();
+      continue;
+    }
+    const int arity = store_.arity(t);
+    if (arity == 0) {
+      done_.emplace(t.shape(), Entry{t, {t, {}}});
+      stack.pop_back();
+      continue;
+    }
+    if (!top.entered) {
+      top.entered = true;
+      top.match = find(t);
+      std::vector<Term> parts;
+      if (top.match)
+        parts = top.match->fillings;
+      else
+        for (int i = 0; i < arity; ++i) parts.push_back(store_.child(t, i));
+      for (const Term& part : parts)
+        if (!done_.contains(part.shape())) stack.push_back({part});
+      continue;
+    }
+    Reading reading;
+    auto part = [&](const Term& p) {
+      const Reading r = moved(done_.find(p.shape())->second, p);
+      reading.used |= r.used;
+      return r.term;
+    };
+    if (top.match) {
+      std::vector<Term> args;
+      for (const Term& filling : top.match->fillings) {
+        const Term arg = part(filling);
+        args.push_back(top.match->of_sizes ? store_.make(Kind::Abs, {arg}) : arg);
+      }
+      reading.term = functions()[top.match->function].meaning(store_, args);
+      reading.used.set(top.match->function);
+    } else {
+      std::array<Term, 3> args;
+      bool changed = false;
+      for (int i = 0; i < arity; ++i) {
+        const Term child = store_.child(t, i);
+        args[static_cast<size_t>(i)] = part(child);
+        changed = changed || !(args[static_cast<size_t>(i)] == child);
+      }
+      reading.term = t;
+      if (changed) {
+        const term::Type type = store_.type(t);
+        reading.term = store_.make(
+            store_.kind(t), std::span<const Term>(args.data(), static_cast<size_t>(arity)),
+            store_.payload(t), type.cls == term::TypeClass::Bv ? type.width : 0);
+      }
+    }
+    done_.emplace(t.shape(), Entry{t, reading});
+    stack.pop_back();
+  }
+  return moved(done_.find(root.shape())->second, root);
+}
+
+}  // namespace coequal::idiom
