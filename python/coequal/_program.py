@@ -128,3 +128,14 @@ class Recorder:
 
     def add(self, launch: Launch) -> None:
         self.launches.append(launch)
+
+
+class Refused(Exception):
+    """Something outside the model, met while a program was recorded: a verdict, not a mistake of the caller."""
+
+    def __init__(self, construct: str, reason: str, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(f"{construct}: {reason}" if construct else reason)
+        self.construct = construct  # an operator's or instruction's name, or ""
+        self.reason = reason
+        self.file = file
+        self.line = line
