@@ -35,17 +35,21 @@ struct Executed {
 class Check {
  public:
   Check(const instance::Instance& instance, const Options& options,
-        const std::atomic<bool>* interrupted)
+        const std::atomic<bool>* interrupted, std::shared_ptr<ModuleCache> modules)
       : instance_(instance),
         options_(options),
         interrupted_(interrupted),
-        result_(blank_result(instance)) {}
+        result_(blank_result(instance)),
+        kernels_(std::move(modules)) {}
 
   InstanceResult run() {
     for (const instance::Equation& equation : instance_.equations)
       result_.refusals.push_back(
           {"", equation.span, "equations of an instance are not applied", 0, 0, ""});
     if (!instance_.equations.empty()) return finish();
+    for (const instance::Unrecorded& u : instance_.unrecorded)
+      result_.refusals.push_back({u.construct, u.span, u.reason, u.program, 0, ""});
+    if (instance_.program_a.launches.empty()) return finish();
     const Budget compile_budget(3600, interrupted_);
     inputs_ = lower_inputs(instance_, store_);
     std::vector<exec::Launch> launches_a, launches_b;
@@ -709,8 +713,9 @@ class Check {
 }  // namespace
 
 report::InstanceResult check_instance(const instance::Instance& instance, const Options& options,
-                                      const std::atomic<bool>* interrupted) {
-  return Check(instance, options, interrupted).run();
+                                      const std::atomic<bool>* interrupted,
+                                      std::shared_ptr<ModuleCache> modules) {
+  return Check(instance, options, interrupted, std::move(modules)).run();
 }
 
 }  // namespace coequal::check

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "base/options.h"
+#include "check/lower.h"
 #include "instance/instance.h"
 #include "report/result.h"
 
@@ -12,8 +14,10 @@ namespace coequal::check {
 // Checks one instance with `options` as instance::options_for() gives them. The time budget starts
 // after compilation. Stops early, with what is known by then and Verdict::Interrupted, once
 // `*interrupted` is set (it may be null). Errors come back as verdicts; only InternalError is
-// thrown.
-report::InstanceResult check_instance(const instance::Instance& instance, const Options& options,
-                                      const std::atomic<bool>* interrupted);
+// thrown. `modules` may be shared with other checks.
+report::InstanceResult check_instance(
+    const instance::Instance& instance, const Options& options,
+    const std::atomic<bool>* interrupted,
+    std::shared_ptr<ModuleCache> modules = std::make_shared<ModuleCache>());
 
 }  // namespace coequal::check

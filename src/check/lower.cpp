@@ -1,5 +1,7 @@
 #include "check/lower.h"
 
+#include <algorithm>
+
 #include "base/float_bits.h"
 #include "toolchain/ptx_cache.h"
 
@@ -36,35 +38,66 @@ term::Bounds lower_bounds(const instance::Bounds& bounds) {
 
 }  // namespace
 
-Result<const ptx::Module*> KernelCache::module(const std::string& source,
-                                               const std::vector<std::string>& flags,
-                                               const Options& options, const Budget& budget) {
-  std::string key = source;
-  for (const std::string& flag : flags) key += '\0' + flag;
-  if (const auto it = modules_.find(key); it != modules_.end()) return it->second.get();
-  Result<ptx::Module> parsed = [&]() -> Result<ptx::Module> {
-    if (source.ends_with(".ptx")) return ptx::parse_file(source);
+Result<const exec::Kernel*> SharedModule::kernel(const std::string& name) {
+  Result<const ptx::Function*> function = module_.find_kernel(name);
+  if (!function) return function.error();
+  std::lock_guard lock(mutex_);
+  auto& slot = kernels_[(*function)->name];
+  if (!slot) slot = std::make_unique<exec::Kernel>(module_, **function);
+  return slot.get();
+}
+
+Result<std::shared_ptr<SharedModule>> ModuleCache::load(const std::string& path,
+                                                        std::string_view text) {
+  std::string key = path;
+  key += '\0';
+  key += text;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = entries_.find(key); it != entries_.end()) {
+      it->second.used = ++clock_;
+      return it->second.module;
+    }
+  }
+  Result<ptx::Module> parsed = ptx::parse(text, path);
+  if (!parsed) return parsed.error();
+  auto module = std::make_shared<SharedModule>(*std::move(parsed));
+  std::lock_guard lock(mutex_);
+  if (entries_.size() >= kKept)
+    entries_.erase(std::min_element(
+        entries_.begin(), entries_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  Entry& entry = entries_.try_emplace(std::move(key), Entry{std::move(module), 0}).first->second;
+  entry.used = ++clock_;
+  return entry.module;
+}
+
+Result<SharedModule*> KernelCache::module(const instance::Instance& instance,
+                                          const instance::Launch& launch, const Options& options,
+                                          const Budget& budget) {
+  std::string key = launch.source;
+  for (const std::string& flag : launch.flags) key += '\0' + flag;
+  if (const auto it = loaded_.find(key); it != loaded_.end()) return it->second.get();
+  const auto text = instance.texts.find(launch.source);
+  Result<std::shared_ptr<SharedModule>> loaded = [&]() -> Result<std::shared_ptr<SharedModule>> {
+    if (text != instance.texts.end()) return modules_->load(launch.source, *text->second);
+    if (launch.source.ends_with(".ptx")) {
+      Result<std::string> read = ptx::read_file(launch.source);
+      if (!read) return read.error();
+      return modules_->load(launch.source, *read);
+    }
     Result<std::string> compiler = toolchain::find_compiler(options.nvcc);
     if (!compiler) return compiler.error();
-    Result<toolchain::CompiledSource> compiled = toolchain::compile_to_ptx(
-        {source, flags, options.arch, *compiler}, toolchain::default_cache_dir(), budget);
+    Result<toolchain::CompiledSource> compiled =
+        toolchain::compile_to_ptx({launch.source, launch.flags, options.arch, *compiler},
+                                  toolchain::default_cache_dir(), budget);
     if (!compiled) return compiled.error();
     compiler_version_ = compiled->compiler_version;
     compile_seconds_ += compiled->seconds;
-    return ptx::parse(compiled->ptx, source + ".ptx");
+    return modules_->load(launch.source + ".ptx", compiled->ptx);
   }();
-  if (!parsed) return parsed.error();
-  return modules_.emplace(key, std::make_unique<ptx::Module>(std::move(*parsed)))
-      .first->second.get();
-}
-
-Result<const exec::Kernel*> KernelCache::kernel(const ptx::Module& module,
-                                                const std::string& name) {
-  Result<const ptx::Function*> function = module.find_kernel(name);
-  if (!function) return function.error();
-  auto& slot = kernels_[{&module, (*function)->name}];
-  if (!slot) slot = std::make_unique<exec::Kernel>(module, **function);
-  return slot.get();
+  if (!loaded) return loaded.error();
+  return loaded_.emplace(std::move(key), *std::move(loaded)).first->second.get();
 }
 
 SharedInputs lower_inputs(const instance::Instance& instance, term::TermStore& store) {
@@ -151,11 +184,10 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
                                                 const SharedInputs& inputs, KernelCache& kernels,
                                                 const Options& options, const Budget& budget) {
   std::vector<exec::Launch> launches;
-  Result<const ptx::Module*> module =
-      kernels.module(program.source, program.flags, options, budget);
-  if (!module) return module.error();
   for (const instance::Launch& from : program.launches) {
-    Result<const exec::Kernel*> kernel = kernels.kernel(**module, from.kernel);
+    Result<SharedModule*> module = kernels.module(instance, from, options, budget);
+    if (!module) return module.error();
+    Result<const exec::Kernel*> kernel = (*module)->kernel(from.kernel);
     if (!kernel) {
       Diagnostic error = kernel.error();
       error.span = instance::span_of(from, "kernel");

@@ -4,7 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/budget.h"
@@ -16,22 +19,56 @@
 
 namespace coequal::check {
 
+// A parsed module and its kernels, ready to run. Kernels are made when first asked for and live as
+// long as the module. Thread-safe.
+class SharedModule {
+ public:
+  explicit SharedModule(ptx::Module module) : module_(std::move(module)) {}
+
+  Result<const exec::Kernel*> kernel(const std::string& name);
+
+ private:
+  const ptx::Module module_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<exec::Kernel>> kernels_;
+};
+
+// Modules that the checks of one process share, by path and text: those used last are kept.
+// Thread-safe.
+class ModuleCache {
+ public:
+  // `path` is for messages.
+  Result<std::shared_ptr<SharedModule>> load(const std::string& path, std::string_view text);
+
+ private:
+  struct Entry {
+    std::shared_ptr<SharedModule> module;
+    uint64_t used = 0;
+  };
+  static constexpr size_t kKept = 512;
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+  uint64_t clock_ = 0;
+};
+
 // Modules and kernels of one instance; addresses stay valid while it lives.
 class KernelCache {
  public:
-  // The parsed module of a source, compiled if it is CUDA C++. The same source and flags are
+  explicit KernelCache(std::shared_ptr<ModuleCache> modules = std::make_shared<ModuleCache>())
+      : modules_(std::move(modules)) {}
+
+  // The module that a launch names, compiled if it is CUDA C++. The same source and flags are
   // compiled once.
-  Result<const ptx::Module*> module(const std::string& source,
-                                    const std::vector<std::string>& flags, const Options& options,
-                                    const Budget& budget);
-  Result<const exec::Kernel*> kernel(const ptx::Module& module, const std::string& name);
+  Result<SharedModule*> module(const instance::Instance& instance, const instance::Launch& launch,
+                               const Options& options, const Budget& budget);
 
   const std::string& compiler_version() const { return compiler_version_; }
   double compile_seconds() const { return compile_seconds_; }
 
  private:
-  std::map<std::string, std::unique_ptr<ptx::Module>> modules_;
-  std::map<std::pair<const ptx::Module*, std::string>, std::unique_ptr<exec::Kernel>> kernels_;
+  std::shared_ptr<ModuleCache> modules_;
+  std::map<std::string, std::shared_ptr<SharedModule>> loaded_;
   std::string compiler_version_;
   double compile_seconds_ = 0;
 };

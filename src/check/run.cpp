@@ -50,9 +50,14 @@ report::InstanceResult blank_result(const instance::Instance& instance) {
 }
 
 report::RunResult check_all(const std::vector<instance::Instance>& instances, const Options& asked,
-                            const ProgressCallback& progress,
-                            const std::atomic<bool>* interrupted) {
-  return check_all_with(check_instance, instances, asked, progress, interrupted);
+                            const ProgressCallback& progress, const std::atomic<bool>* interrupted,
+                            const std::shared_ptr<ModuleCache>& modules) {
+  return check_all_with(
+      [&](const instance::Instance& instance, const Options& options,
+          const std::atomic<bool>* stop) {
+        return check_instance(instance, options, stop, modules);
+      },
+      instances, asked, progress, interrupted);
 }
 
 report::RunResult check_all_with(const CheckFunction& check,

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
+#include "check/lower.h"
 #include "instance/instance.h"
 #include "report/result.h"
 
@@ -24,8 +26,10 @@ using CheckFunction = std::function<report::InstanceResult(
 // core). An exception of one instance becomes its verdict, Internal, and stops no other. Once
 // `*interrupted` is set (it may be null) no further instance begins; those not begun are
 // Interrupted.
-report::RunResult check_all(const std::vector<instance::Instance>& instances, const Options& asked,
-                            const ProgressCallback& progress, const std::atomic<bool>* interrupted);
+report::RunResult check_all(
+    const std::vector<instance::Instance>& instances, const Options& asked,
+    const ProgressCallback& progress, const std::atomic<bool>* interrupted,
+    const std::shared_ptr<ModuleCache>& modules = std::make_shared<ModuleCache>());
 // The same with another function in place of check_instance().
 report::RunResult check_all_with(const CheckFunction& check,
                                  const std::vector<instance::Instance>& instances,

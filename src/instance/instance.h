@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -142,6 +143,8 @@ struct Argument {
 using Dim3 = std::array<int64_t, 3>;  // x, y, z
 
 struct Launch {
+  std::string source;  // path, or a name in Instance::texts
+  std::vector<std::string> flags;
   std::string kernel;
   Dim3 grid = {1, 1, 1};
   Dim3 block = {1, 1, 1};
@@ -157,15 +160,12 @@ struct Launch {
 };
 
 struct Program {
-  std::string source;  // path, resolved against the folder of the instance
-  std::vector<std::string> flags;
   std::vector<Launch> launches;
   // Output name to this program's tensor, where they differ.
   std::map<std::string, std::string> outputs;
   SourceSpan span;
   KeySpans key_spans;
 
-  bool is_ptx() const { return source.ends_with(".ptx"); }
   // The tensor that holds `output` in this program.
   const std::string& tensor_of(const std::string& output) const;
 };
@@ -195,6 +195,18 @@ struct BudgetRequest {
   std::optional<bool> exact_only;
 };
 
+// PTX that is held in memory, by the name that launches give as their source.
+using SourceTexts = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
+
+// A construct outside the model that was met while a program was recorded: the program is not
+// whole.
+struct Unrecorded {
+  char program = 'a';
+  std::string construct;
+  std::string reason;
+  SourceSpan span;
+};
+
 struct Instance {
   std::string name;   // the file's stem
   std::string title;  // empty when not given
@@ -212,6 +224,8 @@ struct Instance {
   std::vector<Equation> equations;
   std::optional<Expectation> expect;
   BudgetRequest budget;
+  SourceTexts texts;
+  std::vector<Unrecorded> unrecorded;
   KeySpans key_spans;  // of the top-level keys, and "expect.defect" and the like
 
   const Tensor* find_tensor(std::string_view wanted) const;

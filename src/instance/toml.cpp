@@ -104,11 +104,13 @@ struct Entry {
 // complaint stays at its default, and no Instance is returned.
 class Reader {
  public:
-  Reader(std::string_view text, std::string path) : source_(text), path_(std::move(path)) {}
+  Reader(std::string_view text, std::string path, const SourceTexts& texts)
+      : source_(text), path_(std::move(path)), texts_(texts) {}
 
   Instance read(const toml::table& root) {
     Instance instance;
     instance.file = path_;
+    instance.texts = texts_;
     instance.name = fs::path(path_).stem().string();
     known_keys(root, "the file",
                {"title", "outputs", "unwritten", "tensors", "scalars", "program_a", "program_b",
@@ -419,11 +421,13 @@ class Reader {
     std::string where = fmt::format("[{}]", declaration.key);
     known_keys(*table, where, {"source", "flags", "launch", "outputs"});
     std::vector<Entry> list = entries(*table);
-    require(list, declaration, where, {"source"});
+    // What the launches use that name no source of their own.
+    std::string source;
+    std::vector<std::string> flags;
     for (const Entry& entry : list) {
       program.key_spans[entry.key] = entry.span;
-      if (entry.key == "source") program.source = read_source(entry);
-      if (entry.key == "flags") program.flags = strings_of(entry);
+      if (entry.key == "source") source = read_source(entry);
+      if (entry.key == "flags") flags = strings_of(entry);
       if (entry.key == "outputs") {
         if (const toml::table* map = table_of(entry))
           for (const Entry& output : entries(*map)) program.outputs[output.key] = string_of(output);
@@ -440,12 +444,20 @@ class Reader {
           program.launches.push_back(read_launch(*node.as_table(), declaration.key));
       }
     }
+    bool missing = program.launches.empty();
+    for (Launch& launch : program.launches) {
+      if (!launch.source.empty() || launch.key_spans.count("source")) continue;
+      missing = true;
+      launch.source = source;
+      launch.flags = flags;
+    }
+    if (missing) require(list, declaration, where, {"source"});
     return program;
   }
 
   std::string read_source(const Entry& entry) {
     std::string name = string_of(entry);
-    if (name.empty()) return name;
+    if (name.empty() || texts_.count(name)) return name;
     fs::path resolved = (fs::path(path_).parent_path() / name).lexically_normal();
     std::string extension = resolved.extension().string();
     std::error_code error;
@@ -469,12 +481,19 @@ class Reader {
     Launch launch;
     launch.span = span(table);
     std::string where = fmt::format("[[{}.launch]]", program);
-    known_keys(table, where,
-               {"kernel", "grid", "block", "cluster", "cooperative", "shared", "args"});
+    known_keys(
+        table, where,
+        {"source", "flags", "kernel", "grid", "block", "cluster", "cooperative", "shared", "args"});
     std::vector<Entry> list = entries(table);
     require(list, {program, launch.span, &table}, where, {"kernel", "grid", "block"});
+    const Entry* source = find(list, "source");
     for (const Entry& entry : list) {
       launch.key_spans[entry.key] = entry.span;
+      if (entry.key == "source") launch.source = read_source(entry);
+      if (entry.key == "flags") {
+        launch.flags = strings_of(entry);
+        if (!source) fail(entry.span, "{}: flags need a source beside them", where);
+      }
       if (entry.key == "kernel") launch.kernel = string_of(entry);
       if (entry.key == "grid") launch.grid = dims_of(entry);
       if (entry.key == "block") launch.block = dims_of(entry);
@@ -709,6 +728,7 @@ class Reader {
 
   SourceText source_;
   std::string path_;
+  const SourceTexts& texts_;
   std::vector<Diagnostic> problems_;
 };
 
@@ -725,7 +745,8 @@ Diagnostic fold(std::vector<Diagnostic> problems) {
 
 }  // namespace
 
-Result<Instance> read_toml_text(const std::string& text, const std::string& path) {
+Result<Instance> read_toml_text(const std::string& text, const std::string& path,
+                                const SourceTexts& texts) {
   toml::table root;
   try {
     root = toml::parse(text, path);
@@ -735,7 +756,7 @@ Result<Instance> read_toml_text(const std::string& text, const std::string& path
     if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z') message[0] += 'a' - 'A';
     return make_diagnostic(DiagnosticCode::TomlSyntax, {path, at.line, at.column}, message);
   }
-  Reader reader(text, path);
+  Reader reader(text, path, texts);
   Instance instance = reader.read(root);
   std::vector<Diagnostic> problems = reader.take_problems();
   // What does not even have the right form would only raise echoes.

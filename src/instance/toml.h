@@ -13,8 +13,9 @@ namespace coequal::instance {
 Result<Instance> read_toml(const std::string& path);
 
 // The same for text that is already in memory; `path` names it in messages and resolves its
-// sources.
-Result<Instance> read_toml_text(const std::string& text, const std::string& path);
+// sources, those of `texts` excepted.
+Result<Instance> read_toml_text(const std::string& text, const std::string& path,
+                                const SourceTexts& texts = {});
 
 // Whether a readable TOML file has a [program_a] table; a file that cannot be parsed counts when a
 // line of it starts that table, so that its error is reported and not skipped.

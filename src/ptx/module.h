@@ -196,6 +196,7 @@ struct Module {
 // Parses PTX text, versions 7.0 to 9.4. `path` is used in messages only. Never throws on bad text;
 // a syntax error names file, line, column and what was expected.
 Result<Module> parse(std::string_view text, std::string path);
+Result<std::string> read_file(const std::string& path);
 // Reads and parses a file.
 Result<Module> parse_file(const std::string& path);
 

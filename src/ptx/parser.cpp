@@ -604,7 +604,7 @@ Result<Module> parse(std::string_view text, std::string path) {
   return Parser(text, std::move(path)).run();
 }
 
-Result<Module> parse_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   // Inserting nothing counts as a failure of the stream, so an empty file is asked for first.
@@ -613,7 +613,13 @@ Result<Module> parse_file(const std::string& path) {
     return make_diagnostic(DiagnosticCode::FileNotFound, SourceSpan{path, 0, 0}, path,
                            std::strerror(errno));
   }
-  return parse(text.view(), path);
+  return std::move(text).str();
+}
+
+Result<Module> parse_file(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (!text) return text.error();
+  return parse(*text, path);
 }
 
 }  // namespace coequal::ptx

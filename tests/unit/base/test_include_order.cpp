@@ -29,12 +29,12 @@ std::string text_of(const fs::path& path) {
 // absl::x)".
 Folders direct_dependencies(const std::string& cmake) {
   Folders out;
-  static const std::regex call(R"(coequal_(library|binary)\(([^)]*)\))");
+  static const std::regex call(R"(coequal_(library|binary|python_module)\(([^)]*)\))");
   for (std::sregex_iterator it(cmake.begin(), cmake.end(), call), end; it != end; ++it) {
     std::istringstream words((*it)[2].str());
     std::string word, folder;
     words >> folder;
-    if ((*it)[1] == "binary") words >> folder;  // name, then folder
+    if ((*it)[1] != "library") words >> folder;  // name, then folder
     std::set<std::string>& depends = out[folder];
     bool listing = false;
     while (words >> word) {

@@ -1,4 +1,6 @@
-// The coequal command: reads arguments, finds instances, has them checked and prints the results.
+// Reads arguments, finds instances, has them checked and prints the results.
+#include "cli/cli.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -43,6 +45,7 @@ extern "C" void on_interrupt(int) {
 
 struct Request {
   std::vector<std::string> paths;
+  std::string filter;
   std::string json;
   bool expect = false;
   bool quiet = false;
@@ -80,8 +83,11 @@ std::string help_of(std::string_view option) {
 
 void declare_check(CLI::App& app, Request& request) {
   app.add_option("path", request.paths,
-                 "Instances, and folders that hold some (*.toml with [program_a])")
+                 "Instances (*.toml; of the Python package also *.py and *.py::CLASS), and folders "
+                 "that hold some")
       ->required();
+  app.add_option("-k", request.filter, "Only instances whose name or path contains this text")
+      ->type_name("TEXT");
   app.add_option("--json", request.json, "Write the report to this file as JSON")
       ->type_name("FILE");
   app.add_flag("--expect", request.expect,
@@ -146,43 +152,65 @@ std::string settle_options(const CLI::App& app, Request& request) {
   return "";
 }
 
-// The instance files of the paths, folders searched below and sorted; the error is a message.
-Result<std::vector<std::string>> find_instances(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::exists(path, error))
-      return make_diagnostic(DiagnosticCode::FileNotFound, {}, path, "no such file or folder");
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found;
-    fs::recursive_directory_iterator walk(path, fs::directory_options::skip_permission_denied,
-                                          error),
-        end;
-    for (; !error && walk != end; walk.increment(error))
-      if (walk->path().extension() == ".toml" && instance::is_instance_file(walk->path().string()))
-        found.push_back(walk->path().string());
-    if (error) return make_diagnostic(DiagnosticCode::FileNotFound, {}, path, error.message());
-    if (found.empty()) return make_diagnostic(DiagnosticCode::NothingToCheck, {}, path);
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
+// The instances below a folder, sorted by file.
+Result<std::vector<std::string>> search_folder(const std::string& path, const OtherForm* other) {
+  std::vector<std::string> found;
+  std::error_code error;
+  fs::recursive_directory_iterator walk(path, fs::directory_options::skip_permission_denied, error),
+      end;
+  for (; !error && walk != end; walk.increment(error)) {
+    const std::string file = walk->path().string();
+    if (walk->path().extension() == ".toml" ? instance::is_instance_file(file)
+                                            : other && other->has_instances(file))
+      found.push_back(file);
   }
-  // A file that is named twice is checked once.
+  if (error) return make_diagnostic(DiagnosticCode::FileNotFound, {}, path, error.message());
+  if (found.empty()) return make_diagnostic(DiagnosticCode::NothingToCheck, {}, path);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The names of the instances that the paths stand for: files, or what another form calls them. The
+// error is a message.
+Result<std::vector<std::string>> find_instances(const Request& request, const OtherForm* other) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& path) {
+    if (!other || !other->owns(path)) {
+      names.push_back(path);
+      return;
+    }
+    for (std::string& name : other->names(path)) names.push_back(std::move(name));
+  };
+  for (const std::string& path : request.paths) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      Result<std::vector<std::string>> found = search_folder(path, other);
+      if (!found) return found.error();
+      for (const std::string& file : *found) add(file);
+    } else if (fs::exists(path, error) || (other && other->owns(path))) {
+      add(path);
+    } else {
+      return make_diagnostic(DiagnosticCode::FileNotFound, {}, path, "no such file or folder");
+    }
+  }
+  // What is named twice is checked once.
   std::set<std::string> seen;
-  std::erase_if(files, [&](const std::string& file) {
-    return !seen.insert(fs::path(file).lexically_normal().string()).second;
+  std::erase_if(names, [&](const std::string& name) {
+    return name.find(request.filter) == std::string::npos ||
+           !seen.insert(fs::path(name).lexically_normal().string()).second;
   });
-  return files;
+  if (names.empty())
+    return make_diagnostic(DiagnosticCode::BadUsage, {},
+                           fmt::format("-k: no instance has '{}' in its name", request.filter));
+  return names;
 }
 
 bool wants_color() { return isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR"); }
 
-int run_check(const CLI::App& app, Request& request) {
+int run_check(const CLI::App& app, Request& request, const OtherForm* other) {
   if (std::string error = settle_options(app, request); !error.empty()) return complain(error);
-  Result<std::vector<std::string>> files = find_instances(request.paths);
-  if (!files) return complain(files.error().message);
+  Result<std::vector<std::string>> names = find_instances(request, other);
+  if (!names) return complain(names.error().message);
   std::ofstream json;
   if (!request.json.empty()) {
     json.open(request.json);
@@ -191,21 +219,27 @@ int run_check(const CLI::App& app, Request& request) {
           make_diagnostic(DiagnosticCode::FileNotWritten, {}, request.json, "it cannot be opened")
               .message);
   }
-  std::signal(SIGINT, on_interrupt);
+  const auto previous = std::signal(SIGINT, on_interrupt);
 
   // Files that cannot be read keep their place among the results.
   report::RunResult run;
   std::vector<instance::Instance> instances;
   std::vector<size_t> places;
-  for (const std::string& file : *files) {
-    Result<instance::Instance> read = instance::read_toml(file);
+  for (const std::string& name : *names) {
     report::InstanceResult result;
+    result.name = fs::path(name).stem().string();
+    result.file = name;
+    if (interrupted.load(std::memory_order_relaxed)) {
+      result.verdict = report::Verdict::Interrupted;
+      run.instances.push_back(std::move(result));
+      continue;
+    }
+    Result<instance::Instance> read =
+        other && other->owns(name) ? other->read(name, request.options) : instance::read_toml(name);
     if (read) {
       places.push_back(run.instances.size());
       instances.push_back(*std::move(read));
     } else {
-      result.name = fs::path(file).stem().string();
-      result.file = file;
       result.verdict = report::Verdict::Invalid;
       result.problems.push_back(read.error());
     }
@@ -221,6 +255,7 @@ int run_check(const CLI::App& app, Request& request) {
       },
       &interrupted);
   progress.clear();
+  std::signal(SIGINT, previous);
   for (size_t i = 0; i < places.size(); ++i)
     run.instances[places[i]] = std::move(checked.instances[i]);
   run.tool = checked.tool;
@@ -313,7 +348,9 @@ const std::map<std::string, std::function<void()>>& tables() {
   return all;
 }
 
-int run(int argc, char** argv) {
+}  // namespace
+
+int run(int argc, const char* const* argv, const OtherForm* other) {
   CLI::App app("Decides whether two GPU programs compute the same function.", "coequal");
   app.set_version_flag("--version", "coequal " COEQUAL_VERSION);
   app.require_subcommand(1);
@@ -342,17 +379,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (run_one->parsed()) return run_program(run_request);
-  return run_check(*check, request);
+  return run_check(*check, request, other);
 }
 
-}  // namespace
 }  // namespace coequal::cli
-
-int main(int argc, char** argv) {
-  try {
-    return coequal::cli::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "coequal: internal error: {}\n", error.what());
-    return 70;
-  }
-}

@@ -1,0 +1,29 @@
+"""Decides whether two GPU programs compute the same function.
+
+    import coequal as cq
+
+    class Softmax(cq.Instance):
+        def setup(self):
+            self.x = cq.input((64, 1000), "f32")
+            self.y = cq.empty((64, 1000), "f32")
+        def program_a(self):
+            cq.launch(softmax_kernel, cq.read(self.x), cq.write(self.y), 1000, BLOCK=1024, grid=(64,))
+            return {"y": self.y}
+        def program_b(self):
+            return {"y": cq.torch(torch.softmax, self.x, 1)}
+
+    print(cq.check(Softmax))
+"""
+
+from coequal._check import NotEquivalent, Spec, Sweep, assert_equivalent, check, spec, sweep
+from coequal._core import __version__
+from coequal._program import Refused, Scalar, Tensor
+from coequal._record import cuda, launch, ptx, read, readwrite, torch, write
+from coequal.instance import Defect, Instance, empty, full, input, scalar, values, zeros
+from coequal.result import Result, Witness
+
+__all__ = [
+    "Defect", "Instance", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor", "Witness",
+    "__version__", "assert_equivalent", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read", "readwrite",
+    "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
+]  # fmt: skip

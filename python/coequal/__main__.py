@@ -1,0 +1,7 @@
+"""python -m coequal."""
+
+import sys
+
+from coequal.cli import main
+
+sys.exit(main())

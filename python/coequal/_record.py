@@ -1,0 +1,203 @@
+"""The program that is being recorded, and what users write inside one: arguments, launches, operators."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from coequal import _core
+from coequal._program import (
+    Argument,
+    Immediate,
+    Kernel,
+    Launch,
+    Mode,
+    Number,
+    Recorder,
+    Scalar,
+    ScalarArgument,
+    Tensor,
+    TensorArgument,
+)
+
+_current: ContextVar[Recorder | None] = ContextVar("coequal_recorder", default=None)
+_arch: ContextVar[str] = ContextVar("coequal_arch", default="sm_80")
+
+
+@contextmanager
+def recording(recorder: Recorder, arch: str) -> Iterator[Recorder]:
+    token, arch_token = _current.set(recorder), _arch.set(arch)
+    try:
+        yield recorder
+    finally:
+        _current.reset(token)
+        _arch.reset(arch_token)
+
+
+def current() -> Recorder:
+    recorder = _current.get()
+    if recorder is None:
+        raise ValueError("launches and operators belong in a program: program_a, program_b or a function under test")
+    return recorder
+
+
+def arch() -> str:
+    """The target of kernels that are compiled now ("sm_80")."""
+    return _arch.get()
+
+
+def read(tensor: Tensor, offset: int = 0) -> TensorArgument:
+    """The tensor as an argument that the kernel only reads, `offset` elements into it."""
+    return _tensor_argument(tensor, "read", offset)
+
+
+def write(tensor: Tensor, offset: int = 0) -> TensorArgument:
+    """The tensor as an argument that the kernel writes before it reads it, if it reads it at all."""
+    return _tensor_argument(tensor, "write", offset)
+
+
+def readwrite(tensor: Tensor, offset: int = 0) -> TensorArgument:
+    """The tensor as an argument that the kernel reads and writes."""
+    return _tensor_argument(tensor, "readwrite", offset)
+
+
+def _tensor_argument(tensor: Tensor, mode: Mode, offset: int) -> TensorArgument:
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"{mode}: expected a tensor made by input, empty, zeros, full or values, found {tensor!r}")
+    return TensorArgument(tensor, mode, offset)
+
+
+def cuda(source: str | os.PathLike[str], name: str, flags: Sequence[str] = ()) -> Kernel:
+    """A kernel of a CUDA C++ source, a path (also relative to the calling file) or the text itself."""
+    if _is_text(source):
+        return Kernel(name, path=_text_file(str(source), name), kind="cu", flags=tuple(flags))
+    return Kernel(name, path=_resolve(source), kind="cu", flags=tuple(flags))
+
+
+def ptx(source: str | os.PathLike[str], name: str) -> Kernel:
+    """A kernel of PTX, a path (also relative to the calling file) or the text itself."""
+    if _is_text(source):
+        return Kernel(name, text=str(source))
+    return Kernel(name, path=_resolve(source))
+
+
+def _is_text(source: str | os.PathLike[str]) -> bool:
+    return isinstance(source, str) and "\n" in source
+
+
+def _resolve(source: str | os.PathLike[str]) -> str:
+    beside = Path(sys._getframe(2).f_globals.get("__file__", "")).parent / source
+    path = beside if beside.is_file() else Path(source)
+    if not path.is_file():
+        raise ValueError(f"there is no file '{os.fspath(source)}'")
+    return str(path.resolve())
+
+
+def _text_file(text: str, name: str) -> str:
+    """CUDA C++ for the compiler: a file named by its contents, so that its PTX is found again."""
+    folder = Path(_core.default_cache_dir() or ".coequal") / "sources"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.cu"
+    if not path.exists():
+        scratch = path.with_suffix(f".{os.getpid()}")
+        scratch.write_text(text)
+        scratch.replace(path)
+    return str(path.resolve())
+
+
+def launch(
+    kernel: Any,
+    *args: Any,
+    grid: Any,
+    block: int | Iterable[int] | None = None,
+    shared: int = 0,
+    cluster: int | Iterable[int] | None = None,
+    cooperative: bool = False,
+    **constexprs: Any,
+) -> None:
+    """Launches a kernel: a Triton function, `cuda(...)` or `ptx(...)`.
+
+    CUDA C++ and PTX take `block`, and `shared` bytes of dynamic shared memory; a plain number is an i32 or an f32, a
+    number of another type is written `scalar("i64", value=4)` or as a numpy scalar. Triton takes its constexprs and
+    `num_warps`, `num_stages`, `num_ctas` by name.
+    """
+    recorder = current()
+    if not isinstance(kernel, Kernel):
+        from coequal import _triton
+
+        if block is not None or shared or cluster is not None or cooperative:
+            raise ValueError("block, shared, cluster and cooperative are for CUDA C++ and PTX; Triton takes num_warps")
+        _triton.launch(recorder, kernel, args, grid, constexprs, arch())
+        return
+    if constexprs:
+        raise ValueError(f"{kernel.name}: no argument '{next(iter(constexprs))}' of a CUDA C++ or PTX launch")
+    if block is None:
+        raise ValueError(f"{kernel.name}: a CUDA C++ or PTX launch needs block=")
+    recorder.add(
+        Launch(
+            kernel,
+            dimensions(grid),
+            dimensions(block),
+            tuple(argument(a) for a in args),
+            shared,
+            None if cluster is None else dimensions(cluster),
+            cooperative,
+        )
+    )
+
+
+def dimensions(value: int | Iterable[int]) -> tuple[int, ...]:
+    return (int(value),) if isinstance(value, int) else tuple(int(n) for n in value)
+
+
+_NUMPY_DTYPES = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bool": "bool",
+    **{f"int{n}": f"i{n}" for n in (8, 16, 32, 64)}, **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def argument(value: Any) -> Argument:
+    """What a user passes to a CUDA C++ or PTX launch."""
+    if isinstance(value, TensorArgument | Immediate | ScalarArgument):
+        return value
+    if isinstance(value, Tensor):
+        return TensorArgument(value, "readwrite")
+    if isinstance(value, Scalar):
+        return ScalarArgument(value)
+    if isinstance(value, bool):
+        return Immediate("bool", value)
+    if isinstance(value, int):
+        return Immediate("i32", value)
+    dtype = _NUMPY_DTYPES.get(str(getattr(value, "dtype", "")))
+    if dtype and not getattr(value, "shape", ()):
+        return Immediate(dtype, value.item())
+    if isinstance(value, float):
+        return Immediate("f32", value)
+    raise ValueError(f"expected read(...), write(...), readwrite(...), a scalar or a number, found {value!r}")
+
+
+def torch(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a PyTorch function means on declared tensors: its operators become a part of the program.
+
+    Returns the tensors that hold its results.
+    """
+    try:
+        from coequal import _torch
+    except ModuleNotFoundError as error:
+        raise ValueError(f"torch(...) needs PyTorch, pip install 'coequal[torch]': {error}") from error
+    return _torch.trace(current(), fn, args, kwargs)
+
+
+def as_number(value: Any, what: str) -> Number:
+    """A Python number; numpy scalars count."""
+    if isinstance(value, int | float):
+        return value
+    if hasattr(value, "item") and not getattr(value, "shape", ()):
+        return value.item()
+    raise ValueError(f"{what}: expected a number, found {value!r}")

@@ -1,0 +1,359 @@
+"""Triton kernels without a GPU: compiled for a target that need not exist, their launches recorded.
+
+Triton's own launch path runs as it stands (argument binding, specialisation, heuristics, nested functions) under a
+driver that has no device: its launcher records instead of launching.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+from triton.backends.nvidia.compiler import CUDABackend
+from triton.runtime.autotuner import Autotuner, OutOfResources
+from triton.runtime.jit import KernelInterface
+
+from coequal import _core
+from coequal._program import (
+    DTYPE_SIZES,
+    Argument,
+    Immediate,
+    Kernel,
+    Launch,
+    Recorder,
+    Refused,
+    Scalar,
+    ScalarArgument,
+    Tensor,
+    TensorArgument,
+)
+
+# Triton's names of types, as they stand in a signature.
+_TYPES = {
+    "f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "tf32": "fp32", "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5",
+    "bool": "i1", **{f"{s}{n}": f"{s}{n}" for s in "iu" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+_DTYPES = {**{name: dtype for dtype, name in _TYPES.items() if dtype != "tf32"}, "u1": "bool"}
+# Shared memory of a block in bytes: of 8.0, and of 9.0 and later.
+_SHARED_MEMORY = {80: 166912, 86: 101376, 89: 101376}
+_SHARED_MEMORY_HOPPER = 232448
+
+
+def launch(
+    recorder: Recorder, kernel: Any, args: Sequence[Any], grid: Any, constexprs: dict[str, Any], arch: str
+) -> None:
+    """Records a launch of a Triton function with declared tensors, scalars and numbers as arguments."""
+    if not isinstance(kernel, KernelInterface):
+        raise ValueError(f"expected a Triton function, cuda(...) or ptx(...), found {kernel!r}")
+    stand_ins = [_stand_in(a) for a in args]
+    keywords = {name: _stand_in(a) for name, a in constexprs.items()}
+    with capturing(recorder, arch, lambda value: value if isinstance(value, StandIn) else None):
+        kernel.run(*stand_ins, grid=grid if callable(grid) else _grid(grid), warmup=False, **keywords)
+
+
+def _grid(grid: Any) -> tuple[int, ...]:
+    return (grid,) if isinstance(grid, int) else tuple(grid)
+
+
+class StandIn:
+    """A declared tensor as Triton sees it: an address, aligned as the tensor is, and a dtype."""
+
+    def __init__(self, argument: TensorArgument) -> None:
+        self.argument = argument
+        tensor = argument.tensor
+        self.shape = tensor.shape
+        self.dtype = _dtype(tensor.dtype)
+        self._strides = tensor.strides if tensor.strides is not None else _contiguous(tensor.shape)
+        self.ndim = len(tensor.shape)
+
+    def data_ptr(self) -> int:
+        return 2**40 + self.argument.offset * DTYPE_SIZES[self.argument.tensor.dtype]
+
+    def numel(self) -> int:
+        return self.argument.tensor.numel
+
+    def dim(self) -> int:
+        return self.ndim
+
+    def size(self, axis: int | None = None) -> Any:
+        return self.shape if axis is None else self.shape[axis]
+
+    def stride(self, axis: int | None = None) -> Any:
+        return self._strides if axis is None else self._strides[axis]
+
+    def element_size(self) -> int:
+        return DTYPE_SIZES[self.argument.tensor.dtype]
+
+    def is_contiguous(self) -> bool:
+        return self._strides == _contiguous(self.shape)
+
+
+def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+_TORCH_NAMES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "tf32": "float32",
+    "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "bool": "bool",
+    **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}, **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def _dtype(dtype: str) -> Any:
+    """The dtype as torch has it where torch is loaded (heuristics compare with it), else its name."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    return getattr(torch, _TORCH_NAMES[dtype]) if torch else _TYPES[dtype]
+
+
+def _no_value(*_: Any) -> Any:
+    raise ValueError("a scalar without a value is free: no grid, constexpr or heuristic can be computed from it")
+
+
+_OPERATIONS = (
+    "add sub mul truediv floordiv mod pow radd rsub rmul rtruediv rfloordiv rmod rpow neg abs lt le gt ge "
+    "bool int float index lshift rshift and or xor round trunc floor ceil divmod rdivmod"
+).split()
+_HIDDEN = {f"__{name}__": _no_value for name in _OPERATIONS}
+
+
+class FreeInt(int):
+    """A free integer scalar. Its number only tells Triton its type: it is neither 1 nor a multiple of 16."""
+
+    scalar: Scalar
+    locals().update(_HIDDEN)
+
+
+class FreeFloat(float):
+    """A free float scalar."""
+
+    scalar: Scalar
+    locals().update(_HIDDEN)
+
+
+_FREE_INTEGERS = {"i32": 3, "i64": 2**40 + 3, "u64": 2**63 + 3, "u32": 2**31 + 3}
+
+
+def _stand_in(value: Any) -> Any:
+    if isinstance(value, TensorArgument):
+        return StandIn(value)
+    if isinstance(value, Tensor):
+        return StandIn(TensorArgument(value, "readwrite"))
+    if isinstance(value, Scalar):
+        return _free(value) if value.value is None else value.value
+    if isinstance(value, Immediate):
+        return value.value
+    if isinstance(value, tuple):
+        parts = [_stand_in(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+def _free(scalar: Scalar) -> FreeInt | FreeFloat:
+    if scalar.dtype in ("f32", "f64", "f16", "bf16"):
+        free: FreeInt | FreeFloat = FreeFloat(0.5)
+    elif scalar.dtype in _FREE_INTEGERS:
+        free = FreeInt(_FREE_INTEGERS[scalar.dtype])
+    else:
+        known = ", ".join((*_FREE_INTEGERS, "f32"))
+        raise ValueError(f"a free scalar of a Triton launch has a dtype of {known}, not {scalar.dtype}")
+    free.scalar = scalar
+    return free
+
+
+@contextmanager
+def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn | None]) -> Iterator[None]:
+    """Triton launches are recorded while this lasts. `tensor_of` finds the declared tensor behind an argument."""
+    driver = _driver(arch)
+    config = triton.runtime.driver
+    before = config._active
+    folder = _core.default_cache_dir()
+    with ExitStack() as stack:
+        # Whether Triton contracts to fma makes no difference to real numbers.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", message=".*TRITON_DEFAULT_FP_FUSION.*")
+        # No machine code is made here; what is cached without it must not be found by a real launch.
+        stack.enter_context(mock.patch.object(CUDABackend, "add_stages", _stages_to_ptx))
+        stack.enter_context(mock.patch.object(Autotuner, "run", _run_first_config))
+        if folder:
+            stack.enter_context(mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": os.path.join(folder, "triton")}))
+        stack.callback(setattr, driver, "capture", driver.capture)
+        driver.capture = _Capture(recorder, tensor_of)
+        stack.callback(setattr, config, "_active", before)
+        config._active = driver
+        yield
+
+
+_add_stages = CUDABackend.add_stages
+
+
+def _stages_to_ptx(self: Any, stages: dict[str, Any], *args: Any) -> None:
+    _add_stages(self, stages, *args)
+    stages["cubin"] = lambda ptx, metadata: ptx.encode()
+
+
+def _run_first_config(tuner: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of measuring: the first configuration that fits."""
+    tuner.nargs = dict(zip(tuner.arg_names, args))
+    configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
+    failure: Exception | None = None
+    for config in configs:
+        tuner.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()})
+        try:
+            return tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+        except OutOfResources as error:
+            failure = error
+    raise ValueError(f"no configuration of {tuner.base_fn.__name__} fits the target") from failure
+
+
+class _Capture:
+    def __init__(self, recorder: Recorder, tensor_of: Callable[[Any], StandIn | None]) -> None:
+        self.recorder = recorder
+        self.tensor_of = tensor_of
+
+    def argument(self, kind: str, value: Any) -> Argument:
+        if isinstance(value, FreeInt | FreeFloat):
+            return ScalarArgument(value.scalar)
+        stand_in = self.tensor_of(value)
+        if stand_in is not None:
+            return stand_in.argument
+        if kind.startswith("*"):
+            if value is None or value == 0:
+                return Immediate("u64", 0)
+            raise ValueError(f"expected read(...), write(...) or readwrite(...) for a pointer, found {value!r}")
+        if kind not in _DTYPES:
+            raise Refused("", f"arguments of Triton's type {kind} are not modelled")
+        return Immediate(_DTYPES[kind], value)
+
+
+_drivers: dict[str, Any] = {}
+
+
+def _driver(arch: str) -> Any:
+    if arch not in _drivers:
+        match = re.fullmatch(r"(?:sm_|compute_)?(\d+)[a-z]?", arch)
+        if not match:
+            raise ValueError(f"arch: expected a target such as sm_80, found '{arch}'")
+        _drivers[arch] = _Driver(int(match[1]))
+    return _drivers[arch]
+
+
+class _Driver(DriverBase):
+    """A driver without a device. The name of its device keeps kernels compiled here apart from those of a real one."""
+
+    def __init__(self, capability: int) -> None:
+        self.capability = capability
+        self.capture: _Capture | None = None
+        shared = _SHARED_MEMORY.get(capability, _SHARED_MEMORY_HOPPER if capability >= 90 else 65536)
+        properties = {
+            "max_shared_mem": shared, "max_num_regs": 65536, "multiprocessor_count": 108, "warpSize": 32,
+            "sm_clock_rate": 1410000, "mem_clock_rate": 1215000, "mem_bus_width": 5120,
+        }  # fmt: skip
+        self.utils = SimpleNamespace(
+            get_device_properties=lambda device: properties,
+            # The launcher is called with what stands for the function: its PTX.
+            load_binary=lambda name, binary, shared, device: (name, binary.decode(), 0, 0, 1024),
+            unload_module=lambda module: None,
+        )
+        self.launcher_cls = lambda source, metadata: _Launcher(self, source, metadata)
+
+    @classmethod
+    def is_active(cls) -> bool:
+        return True
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return ty
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", self.capability, 32)
+
+    def get_current_device(self) -> str:
+        return f"coequal:sm_{self.capability}"
+
+    def get_current_stream(self, device: Any) -> int:
+        return 0
+
+    def get_device_capability(self, device: Any = None) -> tuple[int, int]:
+        return divmod(self.capability, 10)
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        import torch
+
+        return torch.cuda
+
+    def get_benchmarker(self) -> Any:
+        raise ValueError("nothing is measured without a device")
+
+    def get_empty_cache_for_benchmark(self) -> Any:
+        raise ValueError("nothing is measured without a device")
+
+    def clear_cache(self, cache: Any) -> None:
+        pass
+
+
+class _Launcher:
+    """Stands for a kernel that has been compiled with some types; a call is a launch."""
+
+    def __init__(self, driver: _Driver, source: Any, metadata: Any) -> None:
+        self._driver = driver
+        self._kinds = list(source.signature.values())
+        self._metadata = metadata
+        self._label = source.fn.__name__
+
+    def __call__(self, x: int, y: int, z: int, stream: int, ptx: str, packed: Any, launch: Any, enter: Any, leave: Any,
+                 *args: Any) -> None:  # fmt: skip
+        capture = self._driver.capture
+        assert capture is not None
+        m = self._metadata
+        passed = [capture.argument(kind, value) for kind, value in _leaves(self._kinds, args)]
+        ctas = getattr(m, "num_ctas", 1)
+        blocks = x * y * z * ctas
+        # Two more parameters: scratch memory of all blocks, for the kernel and for its profiler.
+        for size in (getattr(m, "global_scratch_size", 0), getattr(m, "profile_scratch_size", 0)):
+            if size:
+                scratch = capture.recorder.new_temporary("u8", (size * blocks,))
+                passed.append(TensorArgument(scratch, "readwrite"))
+            else:
+                passed.append(Immediate("u64", 0))
+        required = re.search(r"\.reqntid\s+(\d+)", ptx)
+        capture.recorder.add(
+            Launch(
+                Kernel(m.name, text=ptx, label=self._label),
+                grid=(x * ctas, y, z),
+                block=(int(required[1]) if required else 32 * m.num_warps,),
+                args=tuple(passed),
+                shared=m.shared,
+                cluster=(ctas,) if ctas > 1 else None,
+                cooperative=bool(getattr(m, "launch_cooperative_grid", False)),
+            )
+        )
+
+
+def _leaves(kinds: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments that the kernel has parameters for: tuples are flattened, constants are left out."""
+    for kind, value in zip(kinds, args, strict=True):
+        if isinstance(kind, tuple):
+            yield from _leaves(kind, value)
+        elif kind != "constexpr":
+            yield kind, value
