@@ -24,7 +24,7 @@ struct Table {
   Table() {
     for (const auto family :
          {integer_rows(), float_rows(), compare_rows(), logic_rows(), convert_rows(), memory_rows(),
-          control_rows(), barrier_rows(), warp_rows(), async_rows(), matrix_rows()})
+          control_rows(), barrier_rows(), warp_rows(), async_rows(), matrix_rows(), real_rows()})
       rows.insert(rows.end(), family.begin(), family.end());
     for (const InstRow& row : rows) {
       Pattern pattern = parse_pattern(row.pattern);

@@ -18,5 +18,6 @@ std::span<const InstRow> barrier_rows();
 std::span<const InstRow> warp_rows();
 std::span<const InstRow> async_rows();
 std::span<const InstRow> matrix_rows();
+std::span<const InstRow> real_rows();
 
 }  // namespace coequal::isa
