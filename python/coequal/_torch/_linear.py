@@ -1,0 +1,234 @@
+"""Matrix products and convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from coequal._torch._reduce import sum_over
+from coequal._torch._table import Idx, Kernel, Lowering, Reg, Value, composite, operator
+
+
+def _dot(k: Kernel, kind: str, count: int, left: Callable[[Any], Reg], right: Callable[[Any], Reg]) -> Reg:
+    total = k.variable(k.constant(0, kind), kind)
+    k.loop(count, lambda i: k.assign(total, total + left(i) * right(i)))
+    return total
+
+
+def product(t: Lowering, a: Value, b: Value, finish: Callable[[Kernel, Idx, Reg], Reg] | None = None) -> Value:
+    """a @ b over the last two dimensions, the others equal."""
+    t.simple(a), t.simple(b)
+    kind, inner = t.kind(a.dtype), a.shape[-1]
+    shape = (*a.shape[:-1], b.shape[-1])
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        lead, row, column = list(idx[:-2]), idx[-2], idx[-1]
+        total = _dot(k, kind, inner, lambda i: k.read(a, [*lead, row, i]), lambda i: k.read(b, [*lead, i, column]))
+        total = k.wrap(total, a.dtype)
+        return finish(k, idx, total) if finish else total
+
+    return t.compute(shape, a.dtype, cell)
+
+
+@operator("mm", "bmm")
+def matrix_product(t: Lowering, a: Value, b: Value, *_: Any) -> Value:
+    return product(t, a, b)
+
+
+@operator("dot", "vdot")
+def dot(t: Lowering, a: Value, b: Value) -> Value:
+    kind = t.kind(a.dtype)
+    return t.compute(
+        (), a.dtype, lambda k, idx: _dot(k, kind, a.numel, lambda i: k.read(a, [i]), lambda i: k.read(b, [i]))
+    )
+
+
+@operator("mv")
+def matrix_vector(t: Lowering, a: Value, b: Value) -> Value:
+    kind = t.kind(a.dtype)
+    t.simple(a)
+    return t.compute(
+        a.shape[:1],
+        a.dtype,
+        lambda k, idx: _dot(k, kind, a.shape[1], lambda i: k.read(a, [idx[0], i]), lambda i: k.read(b, [i])),
+    )
+
+
+def _with_addend(c: Value, beta: Any, alpha: Any) -> Callable[[Kernel, Idx, Reg], Reg]:
+    def finish(k: Kernel, idx: Idx, total: Reg) -> Reg:
+        if alpha != 1:
+            total = total * alpha
+        if beta == 0:
+            return total
+        addend = k.read(c, idx)
+        return total + (addend if beta == 1 else addend * beta)
+
+    return finish
+
+
+@operator("addmm", "baddbmm")
+def addmm(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    return product(t, a, b, _with_addend(c, beta, alpha))
+
+
+@operator("_addmm_activation")
+def addmm_activation(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1,
+                     use_gelu: bool = False) -> Value:  # fmt: skip
+    add = _with_addend(c, beta, alpha)
+    if use_gelu:
+        raise t.refuse("its fused gelu is not modelled")
+    return product(t, a, b, lambda k, idx, total: k.maximum(add(k, idx, total), 0))
+
+
+@operator("addmv")
+def addmv(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    total = t.materialise(matrix_vector(t, a, b))
+    return composite(t, lambda k, x, y: x * alpha + (0 if beta == 0 else y * beta), total, c)
+
+
+# --- Convolution: section "index arithmetic" of the documentation of torch.nn.Conv2d, for any number of axes.
+
+
+def _pairs(value: Any, axes: int) -> list[int]:
+    values = list(value)
+    return values * axes if len(values) == 1 else values
+
+
+@operator("convolution", "_convolution")
+def convolution(t: Lowering, x: Value, w: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any,
+                transposed: bool, output_padding: Any, groups: int, *_: Any) -> Value:  # fmt: skip
+    out = t.standin
+    assert isinstance(out, torch.Tensor)
+    axes = w.rank - 2
+    stride, padding, dilation = (_pairs(v, axes) for v in (stride, padding, dilation))
+    t.simple(x), t.simple(w)
+    rule = _transposed if transposed else _direct
+    cell = rule(t, x, w, stride, padding, dilation, groups, tuple(out.shape))
+
+    def biased(k: Kernel, idx: Idx) -> Reg:
+        total = cell(k, idx)
+        return total if bias is None else total + k.read(bias, [idx[1] if len(idx) == axes + 2 else idx[0]])
+
+    return t.compute(out.shape, x.dtype, biased)
+
+
+def _group(k: Kernel, channel: Reg | int, each: int, groups: int) -> Reg | int:
+    """The group of a channel if each has so many."""
+    if groups == 1:
+        return 0
+    if isinstance(channel, int):
+        return channel // each
+    return channel if each == 1 else channel / each
+
+
+def _direct(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+            groups: int, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:  # fmt: skip
+    axes, inner = w.rank - 2, w.shape[1]
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        lead, place = list(idx[: len(idx) - axes - 1]), idx[-axes:]
+        out_channel = idx[-axes - 1]
+        first = k.index_sum([(_group(k, out_channel, w.shape[0] // groups, groups), inner)])
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(inside: list[Reg | int]) -> None:
+            c, taps = inside[0], inside[1:]
+            position, conditions = [], []
+            for p, r, s, pad, dil, n, m, size in zip(
+                place, taps, stride, padding, dilation, x.shape[-axes:], w.shape[2:], shape[-axes:]
+            ):
+                at = k.index_sum([(p, s), (r, dil)], -pad)
+                position.append(at)
+                if pad > 0:
+                    conditions.append(k.index(at).ge(0))
+                if (size - 1) * s - pad + (m - 1) * dil >= n:
+                    conditions.append(k.index(at).lt(n))
+            with k.guarded(k.all_of(*conditions)):
+                value = k.read(x, [*lead, k.index_sum([(first, 1), (c, 1)]), *position])
+            k.assign(total, total + value * k.read(w, [out_channel, c, *taps]))
+
+        k.loops([inner, *w.shape[2:]], body)
+        return total
+
+    return cell
+
+
+def _transposed(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int],
+                dilation: Sequence[int], groups: int, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:  # fmt: skip
+    axes, per_group, inner = w.rank - 2, w.shape[1], w.shape[0] // groups
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        lead, place = list(idx[: len(idx) - axes - 1]), idx[-axes:]
+        group = _group(k, idx[-axes - 1], per_group, groups)
+        own = k.index_sum([(idx[-axes - 1], 1), (group, -per_group)])
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(inside: list[Reg | int]) -> None:
+            c, taps = k.index_sum([(group, inner), (inside[0], 1)]), inside[1:]
+            position, conditions = [], []
+            for p, r, s, pad, dil, n in zip(place, taps, stride, padding, dilation, x.shape[-axes:]):
+                at = k.index(k.index_sum([(p, 1), (r, -dil)], pad))
+                conditions.append(at.ge(0))
+                if s > 1:
+                    conditions.append(k.remainder(at, s).equals(0))
+                    at = at / s
+                conditions.append(at.lt(n))
+                position.append(at)
+            with k.guarded(k.all_of(*conditions)):
+                value = k.read(x, [*lead, c, *position])
+            k.assign(total, total + value * k.read(w, [c, own, *taps]))
+
+        k.loops([inner, *w.shape[2:]], body)
+        return total
+
+    return cell
+
+
+@operator("convolution_backward")
+def convolution_backward(t: Lowering, grad: Value, x: Value, w: Value, bias_sizes: Any, stride: Any, padding: Any,
+                         dilation: Any, transposed: bool, output_padding: Any, groups: int, mask: Sequence[bool]) -> Any:  # fmt: skip
+    axes = w.rank - 2
+    stride, padding, dilation = (_pairs(v, axes) for v in (stride, padding, dilation))
+    t.simple(grad), t.simple(x), t.simple(w)
+    results: list[Value | None] = [None, None, None]
+    if mask[0]:
+        # The gradient of a convolution by its input is the transposed convolution, and the other way round.
+        rule = _direct if transposed else _transposed
+        cell = rule(t, grad, w, stride, padding, dilation, groups, x.shape)
+        results[0] = t.compute(x.shape, x.dtype, cell)
+    if mask[1]:
+        results[1] = _weight_gradient(t, grad, x, w, stride, padding, dilation, transposed, groups)
+    if mask[2]:
+        results[2] = sum_over(t, grad, [d for d in range(grad.rank) if d != 1], False)
+    return results
+
+
+def _weight_gradient(t: Lowering, grad: Value, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int],
+                     dilation: Sequence[int], transposed: bool, groups: int) -> Value:  # fmt: skip
+    axes = w.rank - 2
+    # `near` is read at every place, `far` at place * stride - padding + tap * dilation.
+    near, far = (x, grad) if transposed else (grad, x)
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        taps = idx[2:]
+        group = _group(k, idx[0], w.shape[0] // groups, groups)
+        far_channel = k.index_sum([(group, w.shape[1]), (idx[1], 1)])
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(inside: list[Reg | int]) -> None:
+            sample, place = inside[0], inside[1:]
+            position, conditions = [], []
+            for p, r, s, pad, dil, n in zip(place, taps, stride, padding, dilation, far.shape[2:]):
+                at = k.index_sum([(p, s), (r, dil)], -pad)
+                position.append(at)
+                conditions += [k.index(at).ge(0), k.index(at).lt(n)]
+            with k.guarded(k.all_of(*conditions)):
+                value = k.read(far, [sample, far_channel, *position])
+            k.assign(total, total + value * k.read(near, [sample, idx[0], *place]))
+
+        k.loops([near.shape[0], *near.shape[2:]], body)
+        return total
+
+    return t.compute(w.shape, w.dtype, cell)
