@@ -2,7 +2,7 @@
 
 function(_coequal_tests name)
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/test_*.cpp)
-  if(tests)
+  if(tests AND NOT SKBUILD)
     add_executable(unit_${name} ${tests})
     target_include_directories(unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(unit_${name} PRIVATE COEQUAL_ROOT="${PROJECT_SOURCE_DIR}")

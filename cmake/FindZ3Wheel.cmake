@@ -1,6 +1,12 @@
-# Headers and library of PyPI's z3-solver, installed by scripts/setup into .venv.
+# Headers and library of PyPI's z3-solver: of .venv, where scripts/setup puts it, or of the Python that makes a wheel.
 set(COEQUAL_VENV ${PROJECT_SOURCE_DIR}/.venv CACHE PATH "virtual environment that holds z3-solver")
-file(GLOB _z3_roots ${COEQUAL_VENV}/lib/python3*/site-packages/z3)
+if(SKBUILD)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "import importlib.util as u; print(*u.find_spec('z3').submodule_search_locations)"
+                  OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE _z3_roots COMMAND_ERROR_IS_FATAL ANY)
+else()
+  file(GLOB _z3_roots ${COEQUAL_VENV}/lib/python3*/site-packages/z3)
+endif()
 find_path(Z3_INCLUDE_DIR z3++.h HINTS ${_z3_roots} PATH_SUFFIXES include REQUIRED NO_DEFAULT_PATH)
 find_library(Z3_LIBRARY NAMES z3 HINTS ${_z3_roots} PATH_SUFFIXES lib REQUIRED NO_DEFAULT_PATH)
 get_filename_component(_z3_lib_dir ${Z3_LIBRARY} DIRECTORY)

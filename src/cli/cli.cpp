@@ -219,6 +219,7 @@ int run_check(const CLI::App& app, Request& request, const OtherForm* other) {
           make_diagnostic(DiagnosticCode::FileNotWritten, {}, request.json, "it cannot be opened")
               .message);
   }
+  interrupted.store(false, std::memory_order_relaxed);
   const auto previous = std::signal(SIGINT, on_interrupt);
 
   // Files that cannot be read keep their place among the results.
