@@ -15,6 +15,7 @@
     print(cq.check(Softmax))
 """
 
+from coequal._capture import capture
 from coequal._check import NotEquivalent, Spec, Sweep, assert_equivalent, check, spec, sweep
 from coequal._core import __version__
 from coequal._program import Refused, Scalar, Tensor
@@ -24,6 +25,6 @@ from coequal.result import Result, Witness
 
 __all__ = [
     "Defect", "Instance", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor", "Witness",
-    "__version__", "assert_equivalent", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read", "readwrite",
+    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read", "readwrite",
     "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
 ]  # fmt: skip
