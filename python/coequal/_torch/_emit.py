@@ -247,7 +247,7 @@ class Builder:
     # --- Arithmetic.
 
     def pair(self, a: Reg | Number, b: Reg | Number) -> tuple[Reg, Reg]:
-        kind = a.kind if isinstance(a, Reg) else b.kind  # type: ignore[union-attr]
+        kind = next((x.kind for x in (a, b) if isinstance(x, Reg)), "f64")
         return self.register(a, kind), self.register(b, kind)
 
     def binary(self, name: str, left: Reg | Number, right: Reg | Number) -> Reg:

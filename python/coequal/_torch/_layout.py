@@ -125,6 +125,36 @@ def stack(t: Lowering, tensors: Sequence[Value], dim: int = 0) -> Value:
     return target
 
 
+@operator("slice_scatter")
+def slice_scatter(t: Lowering, x: Value, source: Value, dim: int = 0, start: int | None = None, end: int | None = None,
+                  step: int = 1) -> Value:  # fmt: skip
+    dim %= x.rank
+    places = range(x.shape[dim])[start:end:step]
+    return _with_part(t, x, source, dim, places)
+
+
+@operator("select_scatter")
+def select_scatter(t: Lowering, x: Value, source: Value, dim: int, index: int) -> Value:
+    dim %= x.rank
+    raised = t.remapped(source, (*source.shape[:dim], 1, *source.shape[dim:]), lambda idx: _without(idx, dim),
+                        lambda s: (*s[:dim], 0, *s[dim:]))  # fmt: skip
+    return _with_part(t, x, raised, dim, range(index % x.shape[dim], index % x.shape[dim] + 1))
+
+
+def _without(idx: Idx, dim: int) -> list[Reg | int]:
+    return [i for d, i in enumerate(idx) if d != dim]
+
+
+def _with_part(t: Lowering, x: Value, source: Value, dim: int, places: range) -> Value:
+    """A copy of x with the source at these places of a dimension."""
+    target = t.new(x.shape, x.dtype)
+    t.copy(target, x)
+    part = _part(t, target, dim, places.start, len(places))
+    strides = [s * places.step if d == dim else s for d, s in enumerate(part.strides)]
+    t.copy(view_of(part, part.shape, strides, part.offset), source)
+    return target
+
+
 @operator("repeat")
 def repeat(t: Lowering, x: Value, repeats: Sequence[int]) -> Value:
     lead = len(repeats) - x.rank
@@ -281,27 +311,26 @@ def unfold_copy(t: Lowering, x: Value, dim: int, size: int, step: int) -> Value:
     return gathered(t, x, out.shape, index)
 
 
-@operator("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def upsample_nearest(t: Lowering, x: Value, size: Sequence[int], *scales: float | None) -> Value:
-    return _resampled(t, x, size, scales, lambda position: position)
+def nearest_places(n: int, m: int, scale: float | None, shift: float) -> torch.Tensor:
+    """min(floor((place + shift) * scale), n - 1) of m output places, in single precision as PyTorch computes it."""
+    ratio = torch.tensor(1 / scale if scale else n / m, dtype=torch.float32)
+    return ((torch.arange(m).to(torch.float32) + shift) * ratio).floor().to(torch.int64).clamp(max=n - 1)
 
 
-@operator("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-def upsample_nearest_exact(t: Lowering, x: Value, size: Sequence[int], *scales: float | None) -> Value:
-    return _resampled(t, x, size, scales, lambda position: position + 0.5)
+def _upsample_nearest(shift: float) -> Any:
+    def lower(t: Lowering, x: Value, size: Sequence[int], *scales: float | None) -> Value:
+        tables: list[Value | None] = []
+        for n, m, scale in zip(x.shape[2:], size, [*scales, *[None] * len(size)]):
+            places = nearest_places(n, m, scale, shift)
+            tables.append(None if places.tolist() == list(range(m)) else t.known(places))
+
+        def index(k: Kernel, idx: Idx) -> list[Reg | int]:
+            return [*idx[:2], *(i if table is None else k.read(table, [i]) for i, table in zip(idx[2:], tables))]
+
+        return gathered(t, x, (*x.shape[:2], *size), index)
+
+    return lower
 
 
-def _resampled(t: Lowering, x: Value, size: Sequence[int], scales: Sequence[float | None],
-               shift: Callable[[torch.Tensor], torch.Tensor]) -> Value:
-    """min(floor(shifted output index * scale), n - 1) in single precision, as PyTorch computes it: a table of places."""  # fmt: skip
-    tables: list[Value | None] = []
-    for n, m, scale in zip(x.shape[2:], size, [*scales, *[None] * len(size)]):
-        ratio = torch.tensor(1 / scale if scale else n / m, dtype=torch.float32)
-        places = (shift(torch.arange(m).to(torch.float32)) * ratio).floor().to(torch.int64).clamp(max=n - 1)
-        tables.append(None if places.tolist() == list(range(m)) else t.known(places))
-    shape = (*x.shape[:2], *size)
-
-    def index(k: Kernel, idx: Idx) -> list[Reg | int]:
-        return [*idx[:2], *(i if table is None else k.read(table, [i]) for i, table in zip(idx[2:], tables))]
-
-    return gathered(t, x, shape, index)
+operator("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")(_upsample_nearest(0.0))
+operator("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")(_upsample_nearest(0.5))

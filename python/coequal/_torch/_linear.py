@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from coequal._torch._reduce import sum_over
+from coequal._torch._reduce import norm_finish, norm_step, sum_over
 from coequal._torch._table import Idx, Kernel, Lowering, Reg, Value, composite, operator
 
 
@@ -86,6 +86,49 @@ def addmm_activation(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1
 def addmv(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
     total = t.materialise(matrix_vector(t, a, b))
     return composite(t, lambda k, x, y: x * alpha + (0 if beta == 0 else y * beta), total, c)
+
+
+@operator("_trilinear")
+def trilinear(t: Lowering, a: Value, b: Value, c: Value, expand1: Sequence[int], expand2: Sequence[int],
+              expand3: Sequence[int], summed: Sequence[int], *_: Any) -> Value:  # fmt: skip
+    """The sum over some dimensions of a product of three tensors, each with new dimensions where it is expanded."""
+    rank = a.rank + len(expand1)
+    factors = [(t.simple(v), set(new)) for v, new in ((a, expand1), (b, expand2), (c, expand3))]
+    sizes = [1] * rank
+    for value, new in factors:
+        for d, n in zip((d for d in range(rank) if d not in new), value.shape):
+            sizes[d] = max(sizes[d], n)
+    kept = [d for d in range(rank) if d not in summed]
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(inner: list[Reg | int]) -> None:
+            at = dict(zip([*kept, *sorted(summed)], [*idx, *inner]))
+            parts = [k.read(v, [at[d] for d in range(rank) if d not in new]) for v, new in factors]
+            k.assign(total, total + parts[0] * parts[1] * parts[2])
+
+        k.loops([sizes[d] for d in sorted(summed)], body)
+        return total
+
+    return t.compute([sizes[d] for d in kept], a.dtype, cell)
+
+
+@operator("_cdist_forward")
+def cdist(t: Lowering, a: Value, b: Value, p: float, mode: Any = None) -> Value:
+    t.simple(a), t.simple(b)
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(i: Reg | int) -> None:
+            gap = k.read(a, [*idx[:-1], i]) - k.read(b, [*idx[:-2], idx[-1], i])
+            k.assign(total, norm_step(k, total, gap, p))
+
+        k.loop(a.shape[-1], body)
+        return norm_finish(k, total, p)
+
+    return t.compute((*a.shape[:-1], b.shape[-2]), a.dtype, cell)
 
 
 # --- Convolution: section "index arithmetic" of the documentation of torch.nn.Conv2d, for any number of axes.

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from coequal._torch._table import Idx, Kernel, Lowering, Reg, Value, operator, pointwise
+from coequal._torch._table import Idx, Kernel, Lowering, Reg, Value, composite, operator, pointwise
 
 # --- Arithmetic.
 
@@ -263,6 +263,14 @@ def prelu(k: Kernel, x: Reg, weight: Reg) -> Reg:
     return k.select(x.gt(0), x, x * weight)
 
 
+@operator("rrelu_with_noise")
+def rrelu(t: Lowering, x: Value, noise: Value, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+          *_: Any) -> Value:  # fmt: skip
+    if training:
+        raise t.refuse("in training mode its slopes are random")
+    return composite(t, lambda k, v: k.select(v.gt(0), v, v * ((lower + upper) / 2)), x)
+
+
 @pointwise("elu")
 def elu(k: Kernel, x: Reg, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Reg:
     below = k.real("expm1", x * input_scale) * alpha * scale
@@ -298,9 +306,11 @@ def softplus(k: Kernel, x: Reg, beta: Any = 1, threshold: Any = 20) -> Reg:
     return k.select(scaled.gt(threshold), x, k.real("log1p", k.real("exp", scaled)) / beta)
 
 
-@pointwise("log_sigmoid_forward")
-def log_sigmoid(k: Kernel, x: Reg) -> Reg:
-    return k.minimum(x, 0) - k.real("log1p", k.real("exp", -k.absolute(x)))
+@operator("log_sigmoid_forward")
+def log_sigmoid(t: Lowering, x: Value) -> Any:
+    """-log(1 + exp(-x)), and a buffer that only GPU kernels skip."""
+    small = composite(t, lambda k, v: k.real("exp", -k.absolute(v)), x)
+    return [composite(t, lambda k, v, z: k.minimum(v, 0) - k.real("log1p", z), x, small), small]
 
 
 @pointwise("mish")

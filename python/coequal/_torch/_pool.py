@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from coequal._torch._layout import nearest_places
 from coequal._torch._table import Idx, Kernel, Lowering, Reg, Value, operator
 
 
@@ -359,6 +360,48 @@ def _linear_table(n: int, m: int, align_corners: bool, scale: float | None,
     low = position.floor().to(torch.int64).clamp(max=n - 1)
     weight = position - low
     return low, weight.to(torch.float64 if dtype == torch.float64 else torch.float32)
+
+
+def _resampling_gradient(t: Lowering, grad: Value, shape: Sequence[int], tables: Sequence[torch.Tensor]) -> Value:
+    """Each cell gets the upstream cells by their weights: a table [cell, upstream cell] for each axis."""
+    weights = [t.known(table) for table in tables]
+    t.simple(grad)
+
+    def cell(k: Kernel, idx: Idx) -> Reg:
+        total = k.variable(k.constant(0, "f64"), "f64")
+
+        def body(at: list[Reg | int]) -> None:
+            part = k.read(grad, [*idx[:2], *at])
+            for i, o, weight in zip(idx[2:], at, weights):
+                part = part * k.read(weight, [i, o], grad.dtype)
+            k.assign(total, total + part)
+
+        k.loops(list(grad.shape[2:]), body)
+        return total
+
+    return t.compute(shape, grad.dtype, cell)
+
+
+@operator("upsample_linear1d_backward", "upsample_bilinear2d_backward", "upsample_trilinear3d_backward")
+def upsample_linear_backward(t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int], align_corners: bool,
+                             *scales: float | None) -> Value:  # fmt: skip
+    tables = []
+    for n, m, scale in zip(shape[2:], size, [*scales, *[None] * len(size)]):
+        low, weight = _linear_table(n, m, align_corners, scale, grad.dtype)
+        table = torch.zeros(n, m, dtype=weight.dtype)
+        table[low, torch.arange(m)] += 1 - weight
+        table[(low + 1).clamp(max=n - 1), torch.arange(m)] += weight
+        tables.append(table)
+    return _resampling_gradient(t, grad, shape, tables)
+
+
+@operator("upsample_nearest1d_backward", "upsample_nearest2d_backward", "upsample_nearest3d_backward")
+def upsample_nearest_backward(t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int],
+                              *scales: float | None) -> Value:  # fmt: skip
+    tables = []
+    for n, m, scale in zip(shape[2:], size, [*scales, *[None] * len(size)]):
+        tables.append((torch.arange(n)[:, None] == nearest_places(n, m, scale, 0.0)).to(torch.float32))
+    return _resampling_gradient(t, grad, shape, tables)
 
 
 @operator("pixel_shuffle")

@@ -318,28 +318,37 @@ def exp_sum(t: Lowering, x: Value, top: Value, dims: Sequence[int], keepdim: boo
     return sum_over(t, composite(t, lambda k, v, m: k.real("exp", v - m), x, top), dims, keepdim)
 
 
+def norm_step(k: Kernel, total: Reg, v: Reg, order: float) -> Reg:
+    """One more number in the sum (or extreme) of which a vector norm is made."""
+    if order == 0:
+        return total + k.select(v.differs(0), 1.0, 0.0)
+    if order == 1:
+        return total + k.absolute(v)
+    if order == 2:
+        return total + v * v
+    if math.isinf(order):
+        return k.maximum(total, k.absolute(v)) if order > 0 else k.minimum(total, k.absolute(v))
+    return total + k.real("pow", k.absolute(v), float(order))
+
+
+def norm_finish(k: Kernel, total: Reg, order: float) -> Reg:
+    if order in (0, 1) or math.isinf(order):
+        return total
+    return k.sqrt(total) if order == 2 else k.real("pow", total, 1 / float(order))
+
+
 @operator("linalg_vector_norm")
 def vector_norm(t: Lowering, x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
-    dims, out = dimensions(dim, x.rank), _result_dtype(t)
-    if ord in (math.inf, -math.inf):
-        size = composite(t, lambda k, v: k.absolute(v), x, dtype=out)
-        return extreme_over(t, size, dims, keepdim, "max" if ord > 0 else "min")
-    if ord == 0:
-        return accumulate(t, x, dims, keepdim, out, 0, lambda k, total, v: total + k.select(v.differs(0), 1.0, 0.0))
-
-    def step(k: Kernel, total: Reg, v: Reg) -> Reg:
-        if ord == 1:
-            return total + k.absolute(v)
-        if ord == 2:
-            return total + v * v
-        return total + k.real("pow", k.absolute(v), float(ord))
-
-    def finish(k: Kernel, total: Reg) -> Reg:
-        if ord == 1:
-            return total
-        return k.sqrt(total) if ord == 2 else k.real("pow", total, 1 / float(ord))
-
-    return accumulate(t, x, dims, keepdim, out, 0, step, finish)
+    return accumulate(
+        t,
+        x,
+        dimensions(dim, x.rank),
+        keepdim,
+        _result_dtype(t),
+        math.inf if ord == -math.inf else 0,
+        lambda k, total, v: norm_step(k, total, v, ord),
+        lambda k, total: norm_finish(k, total, ord),
+    )
 
 
 # --- Scans: a thread a row.

@@ -54,10 +54,10 @@ def run(folder: Path, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[
     question = _Writer(declared, [program]).question("case", "case.py", Instance())
     path = question.save(folder)
     command = [COEQUAL, "run", str(path)]
+    labels = {id(t): name for name, t in question.tensors.items()}
     for name, tensor in names.items():
         np.save(folder / f"{name}.npy", _array(tensor))
-        command += ["--input", f"{name}={folder / name}.npy"]
-    labels = {id(t): name for name, t in question.tensors.items()}
+        command += ["--input", f"{labels[id(declared[name])]}={folder / name}.npy"]
     for name, tensor in outputs.items():
         command += ["--output", f"{labels[id(tensor)]}={folder / name}.npy"]
     if recorder.launches:
