@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-
 class Text:
     """PTX in memory, shared by the instances that name it."""
 

@@ -1,8 +1,8 @@
 """Writes one PTX kernel: registers with arithmetic, loops, guards, loads and stores.
 
-A register has one of four kinds: `f64` for every float, `s64` and `s32` for integers (narrower ones are kept extended in
-`s32`), `pred` for truth values. Pure instructions are shared while they are in scope. Indices are `s64` registers or Python
-integers; what is known here is folded here.
+A register has one of four kinds: `f64` for every float, `s64` and `s32` for integers (narrower ones are kept extended
+in `s32`), `pred` for truth values. Pure instructions are shared while they are in scope. Indices are `s64` registers or
+Python integers; what is known here is folded here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ _DECLARED = {"f64": "f64", "s64": "b64", "s32": "b32", "pred": "pred", "f32": "f
 _BITS = {"f64": "b64", "s64": "b64", "s32": "b32"}
 
 _KINDS = {
-    torch.float64: "f64", torch.float32: "f64", torch.float16: "f64", torch.bfloat16: "f64",
-    torch.int64: "s64", torch.int32: "s32", torch.int16: "s32", torch.int8: "s32", torch.uint8: "s32",
+    torch.float64: "f64",
+    torch.float32: "f64",
+    torch.float16: "f64",
+    torch.bfloat16: "f64",
+    torch.int64: "s64",
+    torch.int32: "s32",
+    torch.int16: "s32",
+    torch.int8: "s32",
+    torch.uint8: "s32",
     torch.bool: "pred",
-}  # fmt: skip
+}
 # How a dtype lies in memory: type of the access, register that it needs, conversions from and to the register's kind.
 _MEMORY = {
     torch.float64: ("f64", "f64", None, None),

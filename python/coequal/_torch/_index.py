@@ -1,7 +1,7 @@
 """Reading and writing at indices that are data.
 
-Writes are turned round: a thread a cell of the result looks at every index that may name its cell. That needs no atomics, and
-the sum over equal indices is one expression.
+Writes are turned round: a thread a cell of the result looks at every index that may name its cell. That needs no
+atomics, and the sum over equal indices is one expression.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def embedding_backward(t: Lowering, grad: Value, index: Value, count: int, paddi
 # --- Advanced indexing.
 
 
-def _index_plan(t: Lowering, x: Value, indices: Sequence[Value | None]) -> tuple[list[int], list[Value], tuple[int, ...], int]:
+def _index_plan(
+    t: Lowering, x: Value, indices: Sequence[Value | None]
+) -> tuple[list[int], list[Value], tuple[int, ...], int]:
     """Indexed dimensions, their indices, the indices' common shape, and where it stands in the result."""
     indices = [*indices, *[None] * (x.rank - len(indices))]
     for index in indices:
@@ -132,8 +134,9 @@ def index(t: Lowering, x: Value, indices: Sequence[Value | None]) -> Value:
 
 
 @operator("index_put", "_unsafe_index_put")
-def index_put(t: Lowering, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False,
-              *_: Any) -> Value:  # fmt: skip
+def index_put(
+    t: Lowering, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False, *_: Any
+) -> Value:
     if len(indices) == 1 and indices[0] is not None and indices[0].dtype == torch.bool and values.numel == 1:
         mask = indices[0]
         lifted = [0] * (x.rank - mask.rank)
@@ -152,9 +155,7 @@ def index_put(t: Lowering, x: Value, indices: Sequence[Value | None], values: Va
         rest = [idx[d] for d in kept]
 
         def step(at: list[Reg | int], total: Reg) -> Reg:
-            hit = k.all_of(
-                *(_wrapped(t, k, i, at, x.shape[d]).equals(k.index(idx[d])) for d, i in zip(dims, tensors))
-            )
+            hit = k.all_of(*(_wrapped(t, k, i, at, x.shape[d]).equals(k.index(idx[d])) for d, i in zip(dims, tensors)))
             assert hit is not None
             own = k.read(values, [*rest[:position], *at, *rest[position:]])
             return k.select(hit, _sum(total, own) if accumulate else own, total)
@@ -180,13 +181,18 @@ def _last_or_sum(t: Lowering, k: Kernel, x: Value, idx: Idx, sizes: Sequence[int
 
 
 _REDUCE = {
-    "add": lambda k, a, b: _sum(a, b), "sum": lambda k, a, b: _sum(a, b), "multiply": lambda k, a, b: a * b,
-    "prod": lambda k, a, b: a * b, "amax": lambda k, a, b: k.maximum(a, b), "amin": lambda k, a, b: k.minimum(a, b),
-}  # fmt: skip
+    "add": lambda k, a, b: _sum(a, b),
+    "sum": lambda k, a, b: _sum(a, b),
+    "multiply": lambda k, a, b: a * b,
+    "prod": lambda k, a, b: a * b,
+    "amax": lambda k, a, b: k.maximum(a, b),
+    "amin": lambda k, a, b: k.minimum(a, b),
+}
 
 
-def _scatter(t: Lowering, x: Value, dim: int, index: Value, source: Any, reduce: str | None,
-             include_self: bool = True) -> Value:  # fmt: skip
+def _scatter(
+    t: Lowering, x: Value, dim: int, index: Value, source: Any, reduce: str | None, include_self: bool = True
+) -> Value:
     if reduce == "mean":
         raise t.refuse("scatter with the reduction mean is not modelled")
     if x.rank == 0:
@@ -240,8 +246,9 @@ def scatter_add(t: Lowering, x: Value, dim: int, index: Value, source: Value) ->
 
 
 @operator("scatter_reduce")
-def scatter_reduce(t: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str,
-                   include_self: bool = True) -> Value:  # fmt: skip
+def scatter_reduce(
+    t: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str, include_self: bool = True
+) -> Value:
     return _scatter(t, x, dim, index, source, reduce, include_self)
 
 
@@ -277,8 +284,16 @@ def index_copy(t: Lowering, x: Value, dim: int, index: Value, source: Value) -> 
 
 
 @operator("searchsorted.Tensor", "bucketize.Tensor")
-def searchsorted(t: Lowering, first: Value, second: Value, *, out_int32: bool = False, right: bool = False,
-                 side: str | None = None, sorter: Value | None = None) -> Value:  # fmt: skip
+def searchsorted(
+    t: Lowering,
+    first: Value,
+    second: Value,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Value | None = None,
+) -> Value:
     """How many edges lie before each value: counted, which is the place to insert in sorted edges."""
     out = t.standin
     assert isinstance(out, torch.Tensor)
@@ -308,5 +323,3 @@ def searchsorted(t: Lowering, first: Value, second: Value, *, out_int32: bool = 
 @operator("repeat_interleave.Tensor", "nonzero", "unique", "_unique2", "masked_select")
 def data_dependent_shape(t: Lowering, *_: Any, **__: Any) -> Value:
     raise t.refuse("the shape of its result depends on data")
-
-

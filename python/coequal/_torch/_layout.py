@@ -119,15 +119,14 @@ def stack(t: Lowering, tensors: Sequence[Value], dim: int = 0) -> Value:
     for i, piece in enumerate(tensors):
         part = _part(t, target, dim, i, 1)
         keep = [d for d in range(target.rank) if d != dim]
-        t.copy(
-            view_of(part, [part.shape[d] for d in keep], [part.strides[d] for d in keep], part.offset), piece
-        )
+        t.copy(view_of(part, [part.shape[d] for d in keep], [part.strides[d] for d in keep], part.offset), piece)
     return target
 
 
 @operator("slice_scatter")
-def slice_scatter(t: Lowering, x: Value, source: Value, dim: int = 0, start: int | None = None, end: int | None = None,
-                  step: int = 1) -> Value:  # fmt: skip
+def slice_scatter(
+    t: Lowering, x: Value, source: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Value:
     dim %= x.rank
     places = range(x.shape[dim])[start:end:step]
     return _with_part(t, x, source, dim, places)
@@ -136,8 +135,12 @@ def slice_scatter(t: Lowering, x: Value, source: Value, dim: int = 0, start: int
 @operator("select_scatter")
 def select_scatter(t: Lowering, x: Value, source: Value, dim: int, index: int) -> Value:
     dim %= x.rank
-    raised = t.remapped(source, (*source.shape[:dim], 1, *source.shape[dim:]), lambda idx: _without(idx, dim),
-                        lambda s: (*s[:dim], 0, *s[dim:]))  # fmt: skip
+    raised = t.remapped(
+        source,
+        (*source.shape[:dim], 1, *source.shape[dim:]),
+        lambda idx: _without(idx, dim),
+        lambda s: (*s[:dim], 0, *s[dim:]),
+    )
     return _with_part(t, x, raised, dim, range(index % x.shape[dim], index % x.shape[dim] + 1))
 
 
@@ -173,9 +176,15 @@ def repeat(t: Lowering, x: Value, repeats: Sequence[int]) -> Value:
 # --- Moving cells by a function of the index.
 
 
-def gathered(t: Lowering, x: Value, shape: Sequence[int], index: Callable[[Kernel, Idx], list[Reg | int]],
-             inside: Callable[[Kernel, Idx], Reg | None] | None = None, other: Any = 0) -> Value:
-    """x at an index that is computed from the cell's own; where `inside` does not hold, `other`."""  # fmt: skip
+def gathered(
+    t: Lowering,
+    x: Value,
+    shape: Sequence[int],
+    index: Callable[[Kernel, Idx], list[Reg | int]],
+    inside: Callable[[Kernel, Idx], Reg | None] | None = None,
+    other: Any = 0,
+) -> Value:
+    """x at an index that is computed from the cell's own; where `inside` does not hold, `other`."""
 
     def emit(k: Kernel, idx: Idx) -> Reg:
         condition = inside(k, idx) if inside else None

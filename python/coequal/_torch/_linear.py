@@ -74,8 +74,9 @@ def addmm(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: An
 
 
 @operator("_addmm_activation")
-def addmm_activation(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1,
-                     use_gelu: bool = False) -> Value:  # fmt: skip
+def addmm_activation(
+    t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
+) -> Value:
     add = _with_addend(c, beta, alpha)
     if use_gelu:
         raise t.refuse("its fused gelu is not modelled")
@@ -89,8 +90,17 @@ def addmv(t: Lowering, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: An
 
 
 @operator("_trilinear")
-def trilinear(t: Lowering, a: Value, b: Value, c: Value, expand1: Sequence[int], expand2: Sequence[int],
-              expand3: Sequence[int], summed: Sequence[int], *_: Any) -> Value:  # fmt: skip
+def trilinear(
+    t: Lowering,
+    a: Value,
+    b: Value,
+    c: Value,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    summed: Sequence[int],
+    *_: Any,
+) -> Value:
     """The sum over some dimensions of a product of three tensors, each with new dimensions where it is expanded."""
     rank = a.rank + len(expand1)
     factors = [(t.simple(v), set(new)) for v, new in ((a, expand1), (b, expand2), (c, expand3))]
@@ -140,8 +150,19 @@ def _pairs(value: Any, axes: int) -> list[int]:
 
 
 @operator("convolution", "_convolution")
-def convolution(t: Lowering, x: Value, w: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any,
-                transposed: bool, output_padding: Any, groups: int, *_: Any) -> Value:  # fmt: skip
+def convolution(
+    t: Lowering,
+    x: Value,
+    w: Value,
+    bias: Value | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *_: Any,
+) -> Value:
     out = t.standin
     assert isinstance(out, torch.Tensor)
     axes = w.rank - 2
@@ -166,8 +187,16 @@ def _group(k: Kernel, channel: Reg | int, each: int, groups: int) -> Reg | int:
     return channel if each == 1 else channel / each
 
 
-def _direct(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-            groups: int, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:  # fmt: skip
+def _direct(
+    t: Lowering,
+    x: Value,
+    w: Value,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    shape: tuple[int, ...],
+) -> Callable[[Kernel, Idx], Reg]:
     axes, inner = w.rank - 2, w.shape[1]
 
     def cell(k: Kernel, idx: Idx) -> Reg:
@@ -198,8 +227,16 @@ def _direct(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding: Seq
     return cell
 
 
-def _transposed(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int],
-                dilation: Sequence[int], groups: int, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:  # fmt: skip
+def _transposed(
+    t: Lowering,
+    x: Value,
+    w: Value,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    shape: tuple[int, ...],
+) -> Callable[[Kernel, Idx], Reg]:
     axes, per_group, inner = w.rank - 2, w.shape[1], w.shape[0] // groups
 
     def cell(k: Kernel, idx: Idx) -> Reg:
@@ -230,8 +267,20 @@ def _transposed(t: Lowering, x: Value, w: Value, stride: Sequence[int], padding:
 
 
 @operator("convolution_backward")
-def convolution_backward(t: Lowering, grad: Value, x: Value, w: Value, bias_sizes: Any, stride: Any, padding: Any,
-                         dilation: Any, transposed: bool, output_padding: Any, groups: int, mask: Sequence[bool]) -> Any:  # fmt: skip
+def convolution_backward(
+    t: Lowering,
+    grad: Value,
+    x: Value,
+    w: Value,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    mask: Sequence[bool],
+) -> Any:
     axes = w.rank - 2
     stride, padding, dilation = (_pairs(v, axes) for v in (stride, padding, dilation))
     t.simple(grad), t.simple(x), t.simple(w)
@@ -248,9 +297,17 @@ def convolution_backward(t: Lowering, grad: Value, x: Value, w: Value, bias_size
     return results
 
 
-def _weight_gradient(t: Lowering, grad: Value, x: Value, w: Value, stride: Sequence[int], padding: Sequence[int],
-                     dilation: Sequence[int], transposed: bool, groups: int) -> Value:  # fmt: skip
-    axes = w.rank - 2
+def _weight_gradient(
+    t: Lowering,
+    grad: Value,
+    x: Value,
+    w: Value,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    groups: int,
+) -> Value:
     # `near` is read at every place, `far` at place * stride - padding + tap * dilation.
     near, far = (x, grad) if transposed else (grad, x)
 

@@ -81,8 +81,9 @@ def _inverse_root(eps: float) -> Any:
 
 
 @operator("native_layer_norm")
-def layer_norm(t: Lowering, x: Value, shape: Sequence[int], weight: Value | None, bias: Value | None,
-               eps: float) -> Any:  # fmt: skip
+def layer_norm(
+    t: Lowering, x: Value, shape: Sequence[int], weight: Value | None, bias: Value | None, eps: float
+) -> Any:
     dims = list(range(x.rank - len(shape), x.rank))
     average, root = moments(t, x, dims, True, 0, _inverse_root(eps))
     return [_normalised(t, x, average, root, weight, bias), average, root]
@@ -93,8 +94,9 @@ def _reshaped(x: Value, shape: Sequence[int], strides: Sequence[int]) -> Value:
 
 
 @operator("native_group_norm")
-def group_norm(t: Lowering, x: Value, weight: Value | None, bias: Value | None, n: int, c: int, hw: int, groups: int,
-               eps: float) -> Any:  # fmt: skip
+def group_norm(
+    t: Lowering, x: Value, weight: Value | None, bias: Value | None, n: int, c: int, hw: int, groups: int, eps: float
+) -> Any:
     rest = x.shape[2:]
     x = _contiguous(t, x)
     each = c // groups
@@ -134,8 +136,17 @@ def _per_channel(p: Value, axes: int) -> Value:
     return _reshaped(p, (p.shape[0], *[1] * axes), (p.strides[0], *[0] * axes))
 
 
-def _batch_norm(t: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Value | None,
-                variance: Value | None, training: bool, momentum: float, eps: float) -> Any:  # fmt: skip
+def _batch_norm(
+    t: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     axes = x.rank - 2
     for parameter in (weight, bias, mean, variance):
         if parameter is not None:
@@ -235,8 +246,16 @@ def nll_loss(t: Lowering, x: Value, target: Value, weight: Value | None, reducti
 
 
 @operator("nll_loss_backward", "nll_loss2d_backward")
-def nll_loss_backward(t: Lowering, grad: Value, x: Value, target: Value, weight: Value | None, reduction: int,
-                      ignore: int, total_weight: Value) -> Any:  # fmt: skip
+def nll_loss_backward(
+    t: Lowering,
+    grad: Value,
+    x: Value,
+    target: Value,
+    weight: Value | None,
+    reduction: int,
+    ignore: int,
+    total_weight: Value,
+) -> Any:
     for value in (grad, target, total_weight):
         t.simple(value)
     channel = 0 if x.rank == 1 else 1
@@ -306,8 +325,9 @@ def binary_cross_entropy(t: Lowering, x: Value, y: Value, weight: Value | None =
 
 
 @operator("binary_cross_entropy_with_logits")
-def bce_with_logits(t: Lowering, x: Value, y: Value, weight: Value | None = None, pos_weight: Value | None = None,
-                    reduction: int = 1) -> Value:  # fmt: skip
+def bce_with_logits(
+    t: Lowering, x: Value, y: Value, weight: Value | None = None, pos_weight: Value | None = None, reduction: int = 1
+) -> Value:
     """-(w y log s + (1 - y) log(1 - s)) with s the sigmoid of x."""
 
     def cell(k: Kernel, v: Reg, want: Reg, *rest: Reg) -> Reg:

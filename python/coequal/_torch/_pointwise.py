@@ -190,10 +190,26 @@ def rsqrt(k: Kernel, x: Reg) -> Reg:
 
 
 _REAL = {
-    "exp": "exp", "exp2": "exp2", "special_exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
-    "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "erf": "erf", "erfc": "erfc",
-}  # fmt: skip
+    "exp": "exp",
+    "exp2": "exp2",
+    "special_exp2": "exp2",
+    "expm1": "expm1",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "log1p": "log1p",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "asinh": "asinh",
+    "acosh": "acosh",
+    "atanh": "atanh",
+    "erf": "erf",
+    "erfc": "erfc",
+}
 for _name, _function in _REAL.items():
     pointwise(_name)(lambda k, x, f=_function: k.real(f, x))
 
@@ -264,8 +280,9 @@ def prelu(k: Kernel, x: Reg, weight: Reg) -> Reg:
 
 
 @operator("rrelu_with_noise")
-def rrelu(t: Lowering, x: Value, noise: Value, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
-          *_: Any) -> Value:  # fmt: skip
+def rrelu(
+    t: Lowering, x: Value, noise: Value, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, *_: Any
+) -> Value:
     if training:
         raise t.refuse("in training mode its slopes are random")
     return composite(t, lambda k, v: k.select(v.gt(0), v, v * ((lower + upper) / 2)), x)
@@ -438,8 +455,18 @@ def _converted(k: Kernel, x: Reg, *_: Any, **__: Any) -> Reg:
     return x
 
 
-@operator("_to_copy", "clone", "to", "contiguous", "lift_fresh_copy", "_conj_physical", "positive", "view_copy",
-          "_reshape_copy", "expand_copy")  # fmt: skip
+@operator(
+    "_to_copy",
+    "clone",
+    "to",
+    "contiguous",
+    "lift_fresh_copy",
+    "_conj_physical",
+    "positive",
+    "view_copy",
+    "_reshape_copy",
+    "expand_copy",
+)
 def converted(t: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
     out = t.standin
     assert isinstance(out, torch.Tensor)
@@ -450,9 +477,7 @@ def converted(t: Lowering, x: Value, *args: Any, **kwargs: Any) -> Value:
 
 @operator("copy")
 def copy(t: Lowering, target: Value, source: Value, non_blocking: bool = False) -> Value:
-    return t.expression(
-        target.shape, target.dtype, lambda k, idx: k.read(source, idx, target.dtype), [source], cost=0
-    )
+    return t.expression(target.shape, target.dtype, lambda k, idx: k.read(source, idx, target.dtype), [source], cost=0)
 
 
 @operator("fill")

@@ -23,9 +23,16 @@ def _sizes(value: Any, axes: int, default: Sequence[int] | None = None) -> list[
 Window = Callable[[Kernel, Idx, Callable[[list["Reg | int"], "Reg | None"], None]], None]
 
 
-def _windows(axes: int, inner: Sequence[int], shape: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
-             pad: Sequence[int], dilation: Sequence[int]) -> Window:
-    """Runs body(position, inside) for each cell of an output cell's window; `inside` is None where it always holds."""  # fmt: skip
+def _windows(
+    axes: int,
+    inner: Sequence[int],
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int],
+) -> Window:
+    """Runs body(position, inside) for each cell of an output cell's window; `inside` is None where it always holds."""
 
     def visit(k: Kernel, idx: Idx, body: Callable[[list[Reg | int], Reg | None], None]) -> None:
         def at(taps: list[Reg | int]) -> None:
@@ -51,8 +58,9 @@ def _lead(idx: Idx, axes: int) -> list[Reg | int]:
 
 
 @operator("max_pool2d_with_indices", "max_pool3d_with_indices")
-def max_pool(t: Lowering, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
-             ceil_mode: bool = False) -> Any:  # fmt: skip
+def max_pool(
+    t: Lowering, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
     out = t.standin[0]  # type: ignore[index]
     axes = 3 if "3d" in t.operator else 2
     size = _sizes(kernel, axes)
@@ -124,8 +132,16 @@ def max_pool_backward(t: Lowering, grad: Value, x: Value, *rest: Any) -> Value:
 
 
 @operator("avg_pool2d", "avg_pool3d", "avg_pool1d")
-def avg_pool(t: Lowering, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
-             count_include_pad: bool = True, divisor: int | None = None) -> Value:  # fmt: skip
+def avg_pool(
+    t: Lowering,
+    x: Value,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor: int | None = None,
+) -> Value:
     out = t.standin
     assert isinstance(out, torch.Tensor)
     axes = int(t.operator.split("pool")[1][0])
@@ -148,9 +164,19 @@ def avg_pool(t: Lowering, x: Value, kernel: Any, stride: Any = (), padding: Any 
     return t.compute(shape, x.dtype, cell)
 
 
-def _window_count(k: Kernel, idx: Idx, axes: int, inner: Sequence[int], shape: Sequence[int], size: Sequence[int],
-                  steps: Sequence[int], pad: Sequence[int], with_pad: bool, divisor: int | None) -> Reg | float:
-    """By what an average is divided: the cells of the window that lie within the padded tensor, or within the tensor."""  # fmt: skip
+def _window_count(
+    k: Kernel,
+    idx: Idx,
+    axes: int,
+    inner: Sequence[int],
+    shape: Sequence[int],
+    size: Sequence[int],
+    steps: Sequence[int],
+    pad: Sequence[int],
+    with_pad: bool,
+    divisor: int | None,
+) -> Reg | float:
+    """By what an average is divided: the cells of the window within the padded tensor, or within the tensor."""
     if divisor is not None:
         return float(divisor)
     known, total = 1, None
@@ -169,8 +195,17 @@ def _window_count(k: Kernel, idx: Idx, axes: int, inner: Sequence[int], shape: S
 
 
 @operator("avg_pool2d_backward", "avg_pool3d_backward")
-def avg_pool_backward(t: Lowering, grad: Value, x: Value, kernel: Any, stride: Any = (), padding: Any = 0,
-                      ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None) -> Value:  # fmt: skip
+def avg_pool_backward(
+    t: Lowering,
+    grad: Value,
+    x: Value,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor: int | None = None,
+) -> Value:
     axes = int(t.operator.split("pool")[1][0])
     size, pad = _sizes(kernel, axes), _sizes(padding, axes)
     steps = _sizes(stride, axes, size)
@@ -349,8 +384,9 @@ def upsample_linear(t: Lowering, x: Value, size: Sequence[int], align_corners: b
     return t.compute(shape, x.dtype, cell)
 
 
-def _linear_table(n: int, m: int, align_corners: bool, scale: float | None,
-                  dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+def _linear_table(
+    n: int, m: int, align_corners: bool, scale: float | None, dtype: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The lower neighbour of each output place, and how much of the upper one counts."""
     places = torch.arange(m, dtype=torch.float64)
     if align_corners:
@@ -383,8 +419,9 @@ def _resampling_gradient(t: Lowering, grad: Value, shape: Sequence[int], tables:
 
 
 @operator("upsample_linear1d_backward", "upsample_bilinear2d_backward", "upsample_trilinear3d_backward")
-def upsample_linear_backward(t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int], align_corners: bool,
-                             *scales: float | None) -> Value:  # fmt: skip
+def upsample_linear_backward(
+    t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int], align_corners: bool, *scales: float | None
+) -> Value:
     tables = []
     for n, m, scale in zip(shape[2:], size, [*scales, *[None] * len(size)]):
         low, weight = _linear_table(n, m, align_corners, scale, grad.dtype)
@@ -396,8 +433,9 @@ def upsample_linear_backward(t: Lowering, grad: Value, size: Sequence[int], shap
 
 
 @operator("upsample_nearest1d_backward", "upsample_nearest2d_backward", "upsample_nearest3d_backward")
-def upsample_nearest_backward(t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int],
-                              *scales: float | None) -> Value:  # fmt: skip
+def upsample_nearest_backward(
+    t: Lowering, grad: Value, size: Sequence[int], shape: Sequence[int], *scales: float | None
+) -> Value:
     tables = []
     for n, m, scale in zip(shape[2:], size, [*scales, *[None] * len(size)]):
         tables.append((torch.arange(n)[:, None] == nearest_places(n, m, scale, 0.0)).to(torch.float32))

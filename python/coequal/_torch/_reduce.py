@@ -29,13 +29,20 @@ def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> t
     return tuple(n for d, n in enumerate(shape) if d not in dims)
 
 
-def reduce(t: Lowering, x: Value, dims: Sequence[int], keepdim: bool, dtypes: Sequence[torch.dtype],
-           cell: Callable[[Kernel, Idx, Each], Sequence[Reg]], others: Sequence[Value] = (),
-           exact_index: bool = False) -> list[Value]:
-    """A result for each kept index. `cell(kernel, kept, each)` may run `each(body)` to see all indices of the reduced cells.
+def reduce(
+    t: Lowering,
+    x: Value,
+    dims: Sequence[int],
+    keepdim: bool,
+    dtypes: Sequence[torch.dtype],
+    cell: Callable[[Kernel, Idx, Each], Sequence[Reg]],
+    others: Sequence[Value] = (),
+    exact_index: bool = False,
+) -> list[Value]:
+    """A result for each kept index. `cell(kernel, kept, each)` may run `each(body)` to see all reduced cells' indices.
 
     `others` are read at the same indices as x, to which they broadcast.
-    """  # fmt: skip
+    """
     shape = x.shape
     targets = [t.new(reduced_shape(shape, dims, keepdim), dtype) for dtype in dtypes]
     if targets[0].numel == 0:
@@ -78,10 +85,18 @@ def _with_dimensions(target: Value, dims: Sequence[int], keepdim: bool, rank: in
     return Value(tuple(shape), target.dtype, tuple(strides), target.offset, target.buffer)
 
 
-def accumulate(t: Lowering, x: Value, dims: Sequence[int], keepdim: bool, dtype: torch.dtype, start: Any,
-               step: Callable[[Kernel, Reg, Reg], Reg], finish: Callable[[Kernel, Reg], Reg] | None = None,
-               compute: torch.dtype | None = None) -> Value:
-    """step(total, cell) from `start`, in the dtype `compute`, over the reduced cells."""  # fmt: skip
+def accumulate(
+    t: Lowering,
+    x: Value,
+    dims: Sequence[int],
+    keepdim: bool,
+    dtype: torch.dtype,
+    start: Any,
+    step: Callable[[Kernel, Reg, Reg], Reg],
+    finish: Callable[[Kernel, Reg], Reg] | None = None,
+    compute: torch.dtype | None = None,
+) -> Value:
+    """step(total, cell) from `start`, in the dtype `compute`, over the reduced cells."""
     own = compute or dtype
 
     def cell(k: Kernel, kept: Idx, each: Each) -> list[Reg]:
@@ -157,14 +172,18 @@ def prod_all(t: Lowering, x: Value, dtype: Any = None) -> Value:
 
 @operator("prod.dim_int")
 def prod_dim(t: Lowering, x: Value, dim: Any, keepdim: bool = False, dtype: Any = None) -> Value:
-    return accumulate(
-        t, x, dimensions(dim, x.rank), keepdim, _result_dtype(t), 1, lambda k, total, v: total * v
-    )
+    return accumulate(t, x, dimensions(dim, x.rank), keepdim, _result_dtype(t), 1, lambda k, total, v: total * v)
 
 
-def moments(t: Lowering, x: Value, dims: Sequence[int], keepdim: bool, correction: float,
-            finish: Callable[[Kernel, Reg], Reg] | None = None) -> tuple[Value, Value]:
-    """Mean (with its dimensions) and variance."""  # fmt: skip
+def moments(
+    t: Lowering,
+    x: Value,
+    dims: Sequence[int],
+    keepdim: bool,
+    correction: float,
+    finish: Callable[[Kernel, Reg], Reg] | None = None,
+) -> tuple[Value, Value]:
+    """Mean (with its dimensions) and variance."""
     t.simple(x)
     average = mean_over(t, x, dims, True)
     divisor = max(float(extent(x, dims) - correction), 0.0)
@@ -287,17 +306,29 @@ def argmin(t: Lowering, x: Value, dim: int | None = None, keepdim: bool = False)
 @operator("any")
 def any_(t: Lowering, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
     return accumulate(
-        t, x, dimensions(dim, x.rank), keepdim, _result_dtype(t), False, lambda k, total, v: total | v,
+        t,
+        x,
+        dimensions(dim, x.rank),
+        keepdim,
+        _result_dtype(t),
+        False,
+        lambda k, total, v: total | v,
         compute=torch.bool,
-    )  # fmt: skip
+    )
 
 
 @operator("all")
 def all_(t: Lowering, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
     return accumulate(
-        t, x, dimensions(dim, x.rank), keepdim, _result_dtype(t), True, lambda k, total, v: total & v,
+        t,
+        x,
+        dimensions(dim, x.rank),
+        keepdim,
+        _result_dtype(t),
+        True,
+        lambda k, total, v: total & v,
         compute=torch.bool,
-    )  # fmt: skip
+    )
 
 
 @operator("logsumexp")
@@ -338,7 +369,9 @@ def norm_finish(k: Kernel, total: Reg, order: float) -> Reg:
 
 
 @operator("linalg_vector_norm")
-def vector_norm(t: Lowering, x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Value:
+def vector_norm(
+    t: Lowering, x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Value:
     return accumulate(
         t,
         x,
@@ -354,9 +387,14 @@ def vector_norm(t: Lowering, x: Value, ord: Any = 2, dim: Any = None, keepdim: b
 # --- Scans: a thread a row.
 
 
-def rows(t: Lowering, x: Value, dim: int, dtypes: Sequence[torch.dtype],
-         row: Callable[[Kernel, Callable[[Reg | int], list[Reg | int]], list[Value]], None]) -> list[Value]:
-    """row(kernel, at, targets) handles the cells at(0), at(1), ... along the dimension."""  # fmt: skip
+def rows(
+    t: Lowering,
+    x: Value,
+    dim: int,
+    dtypes: Sequence[torch.dtype],
+    row: Callable[[Kernel, Callable[[Reg | int], list[Reg | int]], list[Value]], None],
+) -> list[Value]:
+    """row(kernel, at, targets) handles the cells at(0), at(1), ... along the dimension."""
     targets = [t.new(x.shape, dtype) for dtype in dtypes]
     if x.numel == 0:
         return targets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import operator as python_operator
 import sys
@@ -14,7 +15,12 @@ from typing import Any
 import torch
 from torch import fx
 from torch._decomp import core_aten_decompositions
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+)
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -67,13 +73,25 @@ class _Replaced(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def _is_user(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").split(".")[0] not in ("torch", "coequal", "contextlib")
+
+
 def _user_frame(frame: FrameType | None) -> tuple[str, int] | None:
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.split(".")[0] not in ("torch", "coequal", "contextlib"):
-            return frame.f_code.co_filename, frame.f_lineno
+    while frame is not None and not _is_user(frame):
         frame = frame.f_back
-    return None
+    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
+
+
+def _user_line(error: BaseException) -> tuple[str | None, int | None]:
+    """The innermost line of the user's code that the error passed."""
+    found: tuple[str | None, int | None] = (None, None)
+    step = error.__traceback__
+    while step is not None:
+        if _is_user(step.tb_frame):
+            found = step.tb_frame.f_code.co_filename, step.tb_lineno
+        step = step.tb_next
+    return found
 
 
 class _Lines(TorchDispatchMode):
@@ -135,14 +153,19 @@ def capture(fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str,
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         stack.callback(torch.backends.mha.set_fastpath_enabled, fast_path)
+        # Mistakes of the function are raised; nobody needs them in the log as well.
+        logger = logging.getLogger("torch._subclasses.fake_tensor")
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
         stand_ins = [_stand_in(flat[i]) for i in positions]
         try:
             graph = make_fx(call, decomposition_table=decompositions(), tracing_mode="real")(*stand_ins)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
-            file, line = _user_frame(error.__traceback__.tb_frame) or (None, None) if error.__traceback__ else (None, None)
-            raise Refused(str(error.func), "its result depends on data that is not known", file, line) from error
-        except torch._subclasses.fake_tensor.UnsupportedFakeTensorException as error:
-            raise Refused(lines.last, str(error)) from error
+            raise Refused(
+                str(error.func), "its result depends on data that is not known", *_user_line(error)
+            ) from error
+        except UnsupportedFakeTensorException as error:
+            raise Refused(lines.last, str(error), *_user_line(error)) from error
     return graph, result_structure[-1]
 
 

@@ -1,7 +1,7 @@
 """What a traced tensor is: a view of a buffer, or an expression that has not been computed yet.
 
-A buffer has the strides that PyTorch's own stand-in tensor has, so that every view operator is a new (size, strides, offset)
-of the same buffer and in-place operators write into their view. An expression is emitted wherever it is read.
+A buffer has the strides that PyTorch's own stand-in tensor has, so that every view operator is a new (size, strides,
+offset) of the same buffer and in-place operators write into their view. An expression is emitted wherever it is read.
 """
 
 from __future__ import annotations
@@ -27,9 +27,17 @@ from coequal._program import (
 from coequal._torch._emit import Builder, Reg, kind_of
 
 DTYPES = {
-    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
-    "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
-}  # fmt: skip
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "bool": torch.bool,
+}
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 Idx = Sequence["Reg | int"]
@@ -55,7 +63,7 @@ def broadcast_strides(strides: Sequence[int], shape: Sequence[int], rank: int) -
 
 
 def joined(sizes: Sequence[int], reads: Sequence[Sequence[int]]) -> list[int]:
-    """The sizes with neighbouring dimensions joined into the last of them where every reader steps through them alike."""
+    """The sizes, neighbouring dimensions joined into the last of them where every reader steps through them alike."""
     merged = list(sizes)
     for d in reversed(range(len(sizes) - 1)):
         after = next((e for e in range(d + 1, len(sizes)) if merged[e] != 1), None)
@@ -301,9 +309,17 @@ class Lowering:
             raise self.refuse(f"tensors of {str(dtype).removeprefix('torch.')} are not modelled")
         return kind
 
-    def expression(self, shape: Sequence[int], dtype: torch.dtype, emit: Emit, inputs: Sequence[Value], *, cost: int = 1,
-                   exact_index: bool = False) -> Value:
-        """A cell for a cell: inputs are read at the index that they broadcast to."""  # fmt: skip
+    def expression(
+        self,
+        shape: Sequence[int],
+        dtype: torch.dtype,
+        emit: Emit,
+        inputs: Sequence[Value],
+        *,
+        cost: int = 1,
+        exact_index: bool = False,
+    ) -> Value:
+        """A cell for a cell: inputs are read at the index that they broadcast to."""
         self.kind(dtype)
         shape = tuple(shape)
         return Value(
@@ -316,9 +332,17 @@ class Lowering:
             cost=cost + sum(v.cost for v in inputs),
         )
 
-    def map(self, cell: Callable[..., Reg], args: Sequence[object], kwargs: Mapping[str, object], shape: Sequence[int],
-            dtype: torch.dtype, compute: torch.dtype | None = None, cost: int = 1) -> Value:
-        """The expression cell(kernel, *args), with registers of the dtype `compute` for the values among the arguments."""  # fmt: skip
+    def map(
+        self,
+        cell: Callable[..., Reg],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        shape: Sequence[int],
+        dtype: torch.dtype,
+        compute: torch.dtype | None = None,
+        cost: int = 1,
+    ) -> Value:
+        """The expression cell(kernel, *args), with registers of the dtype `compute` for the values among them."""
         own = compute or dtype
         values = [a for a in (*args, *kwargs.values()) if isinstance(a, Value)]
 
@@ -344,9 +368,14 @@ class Lowering:
         flat = [a for a in self.arguments if isinstance(a, (torch.Tensor, bool, int, float))]
         return elementwise_dtypes(*flat, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT)[0]
 
-    def remapped(self, value: Value, shape: Sequence[int], index: Callable[[Idx], Idx],
-                 strides: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> Value:
-        """A cell of another place of a value; `strides` maps strides likewise, if a step stays a step."""  # fmt: skip
+    def remapped(
+        self,
+        value: Value,
+        shape: Sequence[int],
+        index: Callable[[Idx], Idx],
+        strides: Callable[[tuple[int, ...]], tuple[int, ...]] | None,
+    ) -> Value:
+        """A cell of another place of a value; `strides` maps strides likewise, if a step stays a step."""
         shape = tuple(shape)
         return Value(
             shape,
@@ -366,9 +395,10 @@ class Lowering:
     def launch(self, kernel: Kernel) -> None:
         kernel.launch(self.recorder, self.operator, self.source)
 
-    def run(self, target: Value, inputs: Sequence[Value], cell: Callable[[Kernel, Idx], Reg], *,
-            exact_index: bool = True) -> None:
-        """Computes each cell of the target by a thread."""  # fmt: skip
+    def run(
+        self, target: Value, inputs: Sequence[Value], cell: Callable[[Kernel, Idx], Reg], *, exact_index: bool = True
+    ) -> None:
+        """Computes each cell of the target by a thread."""
         if target.numel == 0:
             return
         kernel = self.kernel()
@@ -388,7 +418,7 @@ class Lowering:
         return target
 
     def copy(self, target: Value, source: Value) -> None:
-        """Writes the source, broadcast, into a view; the source may not read the target elsewhere than where it writes."""
+        """Writes the source, broadcast, into a view; of the target the source may read only the cell that is written."""
         self.run(
             target,
             [source],

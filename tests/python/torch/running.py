@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
 from coequal._lower import _Program, _Writer
 from coequal._program import Bounds, Recorder, Scalar, Tensor
 from coequal._torch import trace
