@@ -36,10 +36,10 @@ from coequal._torch._value import DTYPES, Buffer, Lowering, Value, contiguous_st
 @cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """PyTorch's own decompositions of what the table does not have."""
-    return {op: rule for op, rule in core_aten_decompositions().items() if not _has_row(op)}
+    return {op: rule for op, rule in core_aten_decompositions().items() if not has_row(op)}
 
 
-def _has_row(op: torch._ops.OpOverload) -> bool:
+def has_row(op: torch._ops.OpOverload) -> bool:
     name = op._schema.name.removeprefix("aten::")
     return find(name.rstrip("_") if op._schema.is_mutable else name, op._overloadname) is not None
 
