@@ -16,12 +16,12 @@ function(coequal_python_module name folder)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
   target_compile_definitions(${name} PRIVATE COEQUAL_VERSION="${PROJECT_VERSION}")
   # libz3 comes from the package z3-solver, which lies beside this one.
-  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/coequal
-                        INSTALL_RPATH "$ORIGIN/../z3/lib")
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../z3/lib")
   install(TARGETS ${name} LIBRARY DESTINATION coequal)
   if(SKBUILD)
     return()
   endif()
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/coequal)
   nanobind_add_stub(${name}_stub MODULE ${name} OUTPUT ${PROJECT_SOURCE_DIR}/python/coequal/${name}.pyi
                     PYTHON_PATH ${PROJECT_SOURCE_DIR}/python/coequal DEPENDS ${name})
 endfunction()

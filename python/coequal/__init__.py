@@ -25,6 +25,6 @@ from coequal.result import Result, Witness
 
 __all__ = [
     "Defect", "Instance", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor", "Witness",
-    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read", "readwrite",
-    "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
+    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read",
+    "readwrite", "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
 ]  # fmt: skip

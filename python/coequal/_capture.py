@@ -1,7 +1,8 @@
 """Ordinary host code as a program: it allocates tensors, calls PyTorch operators and launches Triton kernels.
 
-The code runs once on stand-in tensors of PyTorch. A Triton launch inside becomes an operator of the traced graph, so that it
-keeps its place among the others; when the graph is lowered, it becomes a launch again, over the tensors it was given.
+The code runs once on stand-in tensors of PyTorch. A Triton launch inside becomes an operator of the traced graph, so
+that it keeps its place among the others; when the graph is lowered, it becomes a launch again, over the tensors it was
+given.
 """
 
 from __future__ import annotations

@@ -7,9 +7,11 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from coequal import _core
@@ -22,15 +24,17 @@ Case: TypeAlias = "Instance | type[Instance] | str | os.PathLike[str]"
 
 _modules = _core.ModuleCache()
 
+# Options that hold where a call does not give its own, and who is told of each report and its results.
+defaults: ContextVar[Mapping[str, Any]] = ContextVar("coequal_defaults", default=MappingProxyType({}))
+observed: ContextVar[Callable[[str, list[Result]], None] | None] = ContextVar("coequal_observed", default=None)
+
 # Keywords of check() that are called differently in the engine.
 _OPTION_NAMES = {"budget": "budget_seconds", "memory": "memory_mib"}
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is None:
-            continue
+    for name, value in {**defaults.get(), **{k: v for k, v in given.items() if v is not None}}.items():
         if name == "cells":
             value = -1 if value == "all" else value
         if name == "proof":
@@ -40,6 +44,8 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
             continue
         if name == "budget":
             value = float(value)
+        if name in ("assume", "no_assume"):
+            value = [value] if isinstance(value, str) else list(value)
         options[_OPTION_NAMES.get(name, name)] = value
     return options
 
@@ -75,10 +81,14 @@ def _run(
 ) -> tuple[list[Result], bool]:
     main = threading.current_thread() is threading.main_thread()
     report = _core.check([instance for instance, _ in prepared], options, _modules, progress, main)
-    entries = json.loads(report.json())["instances"]
+    text = report.json()
+    entries = json.loads(text)["instances"]
     results = [
         make_result(entry, report.text(i), question) for i, (entry, (_, question)) in enumerate(zip(entries, prepared))
     ]
+    observer = observed.get()
+    if observer:
+        observer(text, results)
     return results, report.interrupted
 
 
@@ -104,7 +114,7 @@ def check(
     """
     given = dict(locals())
     case = given.pop("case")
-    options = _options({k: list(v) if k in ("assume", "no_assume") and v is not None else v for k, v in given.items()})
+    options = _options(given)
     results, interrupted = _run([_prepare(case, options.get("arch", "sm_80"))], options)
     if interrupted:
         raise KeyboardInterrupt
@@ -248,6 +258,7 @@ def assert_equivalent(
     returns a tensor, a tuple or a dict of tensors. It is called once, without a GPU. A spec (`spec(shape, dtype)`)
     declares an argument; anything else is passed on as it is. Options are those of check().
     """
+    __tracebackhide__ = True
     from coequal._capture import capture
 
     class Functions(Instance):

@@ -201,6 +201,8 @@ class _Writer:
         return [f"outputs = {_list(_string(n) for n in names)}"]
 
     def _program(self, key: str, program: _Program) -> Iterator[str]:
+        if not program.launches:
+            raise ValueError(f"{key} launches nothing")
         yield f"[{key}]"
         first = self._programs[0]
         if program is not first:

@@ -173,13 +173,18 @@ def argument(value: Any) -> Argument:
     if isinstance(value, bool):
         return Immediate("bool", value)
     if isinstance(value, int):
-        return Immediate("i32", value)
+        return Immediate(integer_dtype(value), value)
     dtype = _NUMPY_DTYPES.get(str(getattr(value, "dtype", "")))
     if dtype and not getattr(value, "shape", ()):
         return Immediate(dtype, value.item())
     if isinstance(value, float):
         return Immediate("f32", value)
     raise ValueError(f"expected read(...), write(...), readwrite(...), a scalar or a number, found {value!r}")
+
+
+def integer_dtype(value: int) -> str:
+    """The first of i32, i64 and u64 that holds the value."""
+    return "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
 
 
 def torch(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

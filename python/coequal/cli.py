@@ -44,7 +44,7 @@ class PythonForm:
             classes = instance_classes(self._module(path))
         except ValueError:
             return [argument]  # reading it says why
-        return [f"{path}::{cls.__name__}" for cls in classes]
+        return [f"{path}::{cls.__name__}" for cls in classes] or [argument]
 
     def read(self, name: str, arch: str) -> _core.Instance:
         path, _, wanted = name.partition("::")

@@ -189,6 +189,8 @@ NB_MODULE(_core, m) {
   using namespace coequal;
   using namespace coequal::python;
   m.doc() = "The engine of Coequal.";
+  // The package keeps a cache of modules to the end of the process: no leak.
+  nb::set_leak_warnings(false);
   m.attr("__version__") = COEQUAL_VERSION;
 
   nb::class_<Text>(m, "Text", "PTX in memory, shared by the instances that name it.")

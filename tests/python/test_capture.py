@@ -1,0 +1,132 @@
+"""Host code as a program, and two functions against each other."""
+
+import coequal as cq
+import pytest
+
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
+tl = pytest.importorskip("triton.language")
+
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def double_in_place(x, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, 2.0 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 32),)](x, y, out, x.numel(), BLOCK=32, num_warps=1)
+    return out
+
+
+VECTOR = cq.spec((50,), "f32")
+
+
+def test_a_wrapper_is_its_operator():
+    result = cq.assert_equivalent(add, torch.add, VECTOR, VECTOR)
+    assert result.verdict == "equivalent" and result.cells["proved_exact"] == 50 and result.name == "add-add"
+
+
+def test_a_difference_fails_with_the_witness_and_both_lines():
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(add, lambda x, y: x - y, VECTOR, VECTOR)
+    text = str(failure.value)
+    assert "inequivalent  add-reference: out[0] differs" in text and "witness for out[0]" in text
+    assert text.count(f"{__file__}:") == 2 and "tl.store(out + at" in text
+    assert failure.value.result.witness is not None
+
+
+def test_launches_keep_their_place_among_operators():
+    def in_between(x):
+        before = x + 1  # read before the launch changes x's copy
+        work = x.clone()
+        double_in_place[(1,)](work, 50, BLOCK=64, num_warps=2)
+        work += 1
+        double_in_place[(1,)](work, 50, BLOCK=64, num_warps=2)
+        return before * work
+
+    cq.assert_equivalent(in_between, lambda x: (x + 1) * (4 * x + 2), VECTOR)
+
+
+def test_an_expression_is_computed_before_a_launch_writes_what_it_reads():
+    def stale(x):
+        work = x * 1
+        old = work + 3
+        double_in_place[(1,)](work, 50, BLOCK=64, num_warps=2)
+        return old, work
+
+    cq.assert_equivalent(stale, lambda x: (x + 3, 2 * x), VECTOR)
+
+
+def test_views_point_into_their_tensor():
+    def second_half(x):
+        work = x.clone()
+        double_in_place[(1,)](work[25:], 25, BLOCK=32, num_warps=1)
+        return work
+
+    def rows_of_a_transpose(x):
+        out = torch.zeros(4, 6)
+        for row in range(4):
+            add_kernel[(1,)](x.t()[row], x.t()[row], out[row], 6, BLOCK=8, num_warps=1)
+        return out
+
+    cq.assert_equivalent(second_half, lambda x: torch.cat([x[:25], 2 * x[25:]]), VECTOR)
+    # The kernel ignores strides: a row of a transpose is not contiguous.
+    with pytest.raises(cq.NotEquivalent):
+        cq.assert_equivalent(rows_of_a_transpose, lambda x: 2 * x.t(), cq.spec((6, 4), "f32"))
+    cq.assert_equivalent(
+        rows_of_a_transpose, lambda x: 2 * x.t(), cq.spec((6, 4), "f32", strides=(1, 6))
+    )
+
+
+def test_results_may_be_a_dict_and_arguments_are_passed_on():
+    def scaled(x, factor, *, bias):
+        return {"low": x * factor, "high": x * factor + bias}
+
+    cq.assert_equivalent(
+        lambda x, f: scaled(x, f, bias=1), lambda x, f: {"high": f * x + 1, "low": f * x}, VECTOR, cq.spec(None, "f32")
+    )
+
+
+def test_unwritten_memory_is_a_defect():
+    def forgets_the_tail(x, y):
+        out = torch.empty_like(x)
+        add_kernel[(1,)](x, y, out, 32, BLOCK=32, num_warps=1)
+        return out
+
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(forgets_the_tail, torch.add, VECTOR, VECTOR)
+    assert failure.value.result.verdict == "defect"
+    assert failure.value.result.defects[0].kind == "uninitialized-read"
+
+
+def test_host_code_that_reads_data_is_refused():
+    def depends(x):
+        return x if x[0] > 0 else -x
+
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(depends, torch.abs, VECTOR)
+    assert failure.value.result.verdict == "refused"
+
+
+def test_modules_are_functions_too():
+    layer = torch.nn.Linear(4, 3)
+
+    class Captured(cq.Instance):
+        def setup(self):
+            self.x = cq.input((2, 4))
+
+        def program_a(self):
+            return {"y": cq.capture(layer, self.x)}
+
+        def program_b(self):
+            return {"y": cq.torch(lambda x: x @ layer.weight.t() + layer.bias, self.x)}
+
+    assert cq.check(Captured).verdict == "equivalent"
