@@ -1,5 +1,5 @@
 # The commands of the README. Each installs what it needs.
-.PHONY: setup build demo test asan bench bench-baselines selfcheck campaign-slice format docs clean
+.PHONY: setup build demo test wheel asan bench bench-baselines selfcheck campaign-slice format docs clean
 
 # Where coequal finds the CUDA compiler if there is no toolkit.
 export VIRTUAL_ENV := $(CURDIR)/.venv
@@ -13,6 +13,10 @@ setup:
 
 test: setup
 	@cmake --workflow --preset check
+
+# A wheel in dist/ that holds the libraries it needs, tried in an environment of its own.
+wheel: setup
+	@scripts/wheel
 
 asan: setup
 	@cmake --workflow --preset asan
@@ -42,4 +46,4 @@ docs: build
 	@scripts/update-readme
 
 clean:
-	@rm -rf build
+	@rm -rf build dist
