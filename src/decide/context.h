@@ -13,6 +13,7 @@
 #include "decide/canonical/resolve.h"
 #include "decide/decider.h"
 #include "decide/snap.h"
+#include "decide/softplus.h"
 #include "idiom/recogniser.h"
 #include "term/definedness.h"
 
@@ -29,6 +30,7 @@ struct Context {
                 [this](const term::Term& t) { return definedness.defined(t); }),
         resolver(algebra, check_options.seed, check_statistics),
         snap(term_store),
+        softplus(term_store, builder),
         recognise(term_store, idiom::Library::shipped()) {}
 
   term::TermStore& store;
@@ -39,6 +41,7 @@ struct Context {
   Builder builder;
   Resolver resolver;
   Snapper snap;
+  SoftplusReader softplus;
   idiom::Recogniser recognise;
 
   // Conditions for which an input was found, or none (domain.cpp).

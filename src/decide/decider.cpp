@@ -72,7 +72,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   q.written_a = q.a;
   q.written_b = q.b;
   std::map<std::string, std::string> ledger;
-  bool snapped = false;
+  bool snapped = false, switched = false;
   for (size_t i = 0; i < pipeline().size(); ++i) {
     const ProcedureRow& row = pipeline()[i];
     if (!row.by_default) continue;
@@ -83,10 +83,16 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
     if (!found) {
       // Equal as written needs no snapping; whatever comes later is asked about the values that
       // constants stand for.
-      if (row.procedure == decide_canonical && !snapped &&
-          context.options.assumes("constant-snap")) {
+      if (row.procedure == decide_canonical && !snapped) {
         snapped = true;
-        const Term a2 = context.snap(q.a, ledger), b2 = context.snap(q.b, ledger);
+        Term a2 = q.a, b2 = q.b;
+        if (context.options.assumes("constant-snap"))
+          a2 = context.snap(a2, ledger), b2 = context.snap(b2, ledger);
+        if (context.options.assumes("softplus-threshold")) {
+          const Term a3 = context.softplus(a2, budget), b3 = context.softplus(b2, budget);
+          switched = !(a3 == a2) || !(b3 == b2);
+          a2 = a3, b2 = b3;
+        }
         if (!(a2 == q.a) || !(b2 == q.b)) {
           Question again;
           again.a = a2, again.b = b2;
@@ -111,6 +117,9 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
           found->assumptions.push_back(
               {"library-approximation",
                "inlined code is read as " + std::string(idiom::functions()[f].name)});
+      if (switched)
+        found->assumptions.push_back(
+            {"softplus-threshold", "softplus's switch at 20 is left out"});
     }
     if (found->outcome != Outcome::Undecided)
       context.statistics.count(std::string("decide.") + found->procedure + ".answered");

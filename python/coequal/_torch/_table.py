@@ -1,8 +1,8 @@
 """The table of lowerings: ATen operator name -> function.
 
-A key is an operator's name ("add") or one overload's ("add.Tensor"), which goes first. A lowering takes the Lowering and
-the operator's arguments, tensors as Values, and returns Values. Operators without a row are decomposed by PyTorch where
-it can.
+A key is an operator's name ("add") or one overload's ("add.Tensor"), which goes first. A lowering takes the Lowering
+and the operator's arguments, tensors as Values, and returns Values. Operators without a row are decomposed by PyTorch
+where it can.
 """
 
 from __future__ import annotations

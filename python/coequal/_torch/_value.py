@@ -418,7 +418,7 @@ class Lowering:
         return target
 
     def copy(self, target: Value, source: Value) -> None:
-        """Writes the source, broadcast, into a view; of the target the source may read only the cell that is written."""
+        """Writes the source, broadcast, into a view; of the target the source may read the cell that is written."""
         self.run(
             target,
             [source],

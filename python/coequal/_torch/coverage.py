@@ -31,7 +31,8 @@ switch at `threshold`.
 
 ## Core ATen operators
 
-The [core ATen operators](https://docs.pytorch.org/docs/stable/torch.compiler_ir.html), to which PyTorch's own decompositions lead.
+The [core ATen operators](https://docs.pytorch.org/docs/stable/torch.compiler_ir.html), to which PyTorch's own
+decompositions lead.
 
 | | operators |
 | --- | --- |
