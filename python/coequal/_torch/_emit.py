@@ -370,9 +370,9 @@ class Builder:
     # --- Indices.
 
     def index_sum(self, terms: Sequence[tuple[Reg | int, int]], offset: int = 0) -> Reg | int:
-        """The sum of index * stride."""
+        """The sum of index * stride, what changes least first."""
         known, total = offset, None
-        for index, stride in terms:
+        for index, stride in sorted(terms, key=lambda term: self.depth_of(term[0])):
             if isinstance(index, int):
                 known += index * stride
             elif stride != 0:

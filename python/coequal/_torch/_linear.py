@@ -206,7 +206,7 @@ def _direct(
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(inside: list[Reg | int]) -> None:
-            c, taps = inside[0], inside[1:]
+            c, taps = inside[-1], inside[:-1]
             position, conditions = [], []
             for p, r, s, pad, dil, n, m, size in zip(
                 place, taps, stride, padding, dilation, x.shape[-axes:], w.shape[2:], shape[-axes:]
@@ -221,7 +221,8 @@ def _direct(
                 value = k.read(x, [*lead, k.index_sum([(first, 1), (c, 1)]), *position])
             k.assign(total, total + value * k.read(w, [out_channel, c, *taps]))
 
-        k.loops([inner, *w.shape[2:]], body)
+        # The channel runs fastest: whether a tap is inside does not depend on it.
+        k.loops([*w.shape[2:], inner], body)
         return total
 
     return cell
@@ -246,7 +247,7 @@ def _transposed(
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(inside: list[Reg | int]) -> None:
-            c, taps = k.index_sum([(group, inner), (inside[0], 1)]), inside[1:]
+            c, taps = k.index_sum([(group, inner), (inside[-1], 1)]), inside[:-1]
             position, conditions = [], []
             for p, r, s, pad, dil, n in zip(place, taps, stride, padding, dilation, x.shape[-axes:]):
                 at = k.index(k.index_sum([(p, 1), (r, -dil)], pad))
@@ -260,7 +261,8 @@ def _transposed(
                 value = k.read(x, [*lead, c, *position])
             k.assign(total, total + value * k.read(w, [c, own, *taps]))
 
-        k.loops([inner, *w.shape[2:]], body)
+        # The channel runs fastest: whether a tap is inside does not depend on it.
+        k.loops([*w.shape[2:], inner], body)
         return total
 
     return cell
