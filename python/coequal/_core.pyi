@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+
 class Text:
     """PTX in memory, shared by the instances that name it."""
 

@@ -118,8 +118,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
               {"library-approximation",
                "inlined code is read as " + std::string(idiom::functions()[f].name)});
       if (switched)
-        found->assumptions.push_back(
-            {"softplus-threshold", "softplus's switch at 20 is left out"});
+        found->assumptions.push_back({"softplus-threshold", "softplus's switch at 20 is left out"});
     }
     if (found->outcome != Outcome::Undecided)
       context.statistics.count(std::string("decide.") + found->procedure + ".answered");

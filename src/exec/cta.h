@@ -190,6 +190,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // The condition on data under which the lane does what it does now; invalid: always.
   Term guard(int lane) const;
   Term conjunction(const Term& a, const Term& b);
+  // The value where the guard holds: selects whose condition is part of it are decided.
+  Term under(const Term& guard, Term value);
   // Reports a defect that holds under the guard (at once if there is none).
   void report_under(const Term& guard, Defect defect, bool race);
   bool branch_on_poison(const Term& condition, int lane, uint32_t thread, uint32_t pc);

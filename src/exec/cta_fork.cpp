@@ -3,6 +3,7 @@
 // Sound because an arm's effects reach memory only as "guard ? new : old", and a register after the
 // join is "condition ? first arm : second arm": for every input one of the two runs is the thread's
 // own.
+#include <algorithm>
 #include <bit>
 
 #include "exec/cta.h"
@@ -35,6 +36,27 @@ Term CtaExecutor::guard(int lane) const {
   }
   if (when_.valid()) g = g.valid() ? store_.make(Kind::And, {g, when_}) : when_;
   return g;
+}
+
+Term CtaExecutor::under(const Term& guard, Term value) {
+  constexpr size_t kMostParts = 64;
+  std::vector<Term> parts{guard};
+  for (size_t i = 0; i < parts.size() && parts.size() < kMostParts; ++i)
+    if (store_.kind(parts[i]) == Kind::And)
+      for (int k = 0; k < 2; ++k) parts.push_back(store_.child(parts[i], k));
+  const auto holds = [&](const Term& condition) {
+    return std::find(parts.begin(), parts.end(), condition) != parts.end();
+  };
+  while (store_.kind(value) == Kind::Select) {
+    const Term condition = store_.child(value, 0);
+    if (holds(condition))
+      value = store_.child(value, 1);
+    else if (holds(store_.make(Kind::Not, {condition})))
+      value = store_.child(value, 2);
+    else
+      break;
+  }
+  return value;
 }
 
 void CtaExecutor::report_under(const Term& guard, Defect defect, bool race) {

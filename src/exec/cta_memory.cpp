@@ -477,8 +477,11 @@ Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_
       unwritten_name_ = "local variable '" + local_variables_[at.location.object]->name + "'";
       unwritten_where_ = local_variables_[at.location.object]->name;
       unwritten_by_ = tensor::Origin{thread, pc};
-      const Word w = memory.load(at.location.offset, width, *this);
+      Word w = memory.load(at.location.offset, width, *this);
       unwritten_by_.reset();
+      // What the same guard stored is there for certain.
+      if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid() && w.term.valid())
+        w.term = under(g, w.term);
       return w;
     }
     case Place::Const: {

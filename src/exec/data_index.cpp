@@ -1,8 +1,11 @@
 #include "exec/data_index.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "term/float_format.h"
 
 namespace coequal::exec {
 
@@ -153,9 +156,30 @@ class Ranges {
       return IndexRange{static_cast<int64_t>(*bits), 0, 0, 0, 1};
     }
     if (const auto r = of(word, limits); r && is_natural(*r)) return r;
+    if (store_.kind(word) == Kind::BvConcat && width < 62) {
+      const auto high = of_unsigned(store_.child(word, 0), limits),
+                 low = of_unsigned(store_.child(word, 1), limits);
+      const int shift = store_.type(store_.child(word, 1)).width;
+      const auto shifted = high ? scale(*high, int64_t{1} << shift, motions_) : std::nullopt;
+      if (const auto sum = shifted && low ? add(*shifted, *low, motions_) : std::nullopt)
+        return sum;
+    }
     constexpr int kNarrow = 16;
     if (width > kNarrow) return std::nullopt;
-    return IndexRange{0, 0, 0, (int64_t{1} << width) - 1, 1};
+    IndexRange r{0, 0, 0, (int64_t{1} << width) - 1, 1};
+    // The exponent of a float whose size is limited.
+    if (store_.kind(word) != Kind::BvExtract) return r;
+    const Term bits = store_.child(word, 0);
+    if (store_.kind(bits) != Kind::BitsOfReal) return r;
+    const term::FloatLayout& f =
+        term::layout_of(static_cast<term::FloatFormat>(store_.payload(bits)));
+    if (f.padding != 0 || width != f.exponent_bits ||
+        store_.payload(word) != static_cast<uint64_t>(f.mantissa_bits))
+      return r;
+    for (const IndexLimit& limit : limits)
+      if (limit.word == store_.child(bits, 0))
+        r = intersect(r, {word, limit.low + f.bias(), INT64_MAX});
+    return r;
   }
 
   bool is_natural(const IndexRange& r) const {
@@ -191,9 +215,14 @@ class Ranges {
       case Kind::BvZeroExtend:
         return of_unsigned(child(0), limits);
       case Kind::BvExtract: {
-        if (store_.payload(word) != 0) return std::nullopt;
         const auto r = of(child(0), limits);
-        return r ? checked(*r, width, motions_) : std::nullopt;
+        if (!r) return std::nullopt;
+        if (store_.payload(word) == 0) return checked(*r, width, motions_);
+        // A quotient by a power of two, if no bits are lost above.
+        const auto by = static_cast<int>(store_.payload(word));
+        if (r->motion || by + width != store_.type(child(0)).width || r->known + r->low < 0)
+          return std::nullopt;
+        return IndexRange{0, 0, (r->known + r->low) >> by, (r->known + r->high) >> by, 1};
       }
       case Kind::BvConcat: {
         const int shift = store_.type(child(1)).width;
@@ -289,6 +318,13 @@ void add_limits_within(const term::TermStore& store, const Term& condition, bool
     } else if (kind == (holds ? Kind::And : Kind::Or)) {
       todo.emplace_back(store.child(c, 0), holds);
       todo.emplace_back(store.child(c, 1), holds);
+    } else if (kind == Kind::Less || kind == Kind::LessEq) {
+      // A lower bound of a float's size is one of its exponent. Rounding keeps powers of two apart.
+      const term::Rational* bound = store.as_rational(store.child(c, holds ? 0 : 1));
+      if (!bound || bound->sign() <= 0) continue;
+      const Term large = store.child(c, holds ? 1 : 0);
+      const Term x = store.kind(large) == Kind::Abs ? store.child(large, 0) : large;
+      limits.push_back({x, std::ilogb(bound->to_double()), INT64_MAX});
     } else if (kind == Kind::And || kind == Kind::Or) {
       // One of two holds: a word that both limit lies between the ends of either.
       if (depth >= kMostNested) continue;

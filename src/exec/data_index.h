@@ -27,7 +27,7 @@ struct IndexRange {
 };
 
 // What a condition says of one word: its signed reading lies in [low, high] wherever the condition
-// holds.
+// holds. Of a real: its absolute value is at least 2^low.
 struct IndexLimit {
   term::Term word;
   int64_t low = INT64_MIN, high = INT64_MAX;
