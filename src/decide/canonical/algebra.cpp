@@ -180,8 +180,8 @@ Value Algebra::prime_power(int64_t base, const Rational& exponent) {
 // ---- Products ----
 
 // Powers that are written in another way: they arise only when factors meet.
-bool Algebra::special_power(AtomKind kind, const Rational& e) const {
-  switch (kind) {
+bool Algebra::special_power(const Atom& atom, const Rational& e) const {
+  switch (atom.kind) {
     case AtomKind::Prime:
       return e.sign() < 0 || e >= Rational(1);
     case AtomKind::Abs:
@@ -190,6 +190,9 @@ bool Algebra::special_power(AtomKind kind, const Rational& e) const {
       return e.is_integer() && !e.is_one();
     case AtomKind::Indicator:
       return !e.is_one() && e.sign() > 0;
+    case AtomKind::Function:
+      return static_cast<term::Kind>(atom.a) == term::Kind::Cos && e.is_integer() &&
+             e > Rational(1);
     default:
       return false;
   }
@@ -200,7 +203,7 @@ Value Algebra::tidy(std::vector<Factor> factors, Rational c) {
     const AtomId id = factors[i].atom;
     const AtomKind kind = atoms_[id].kind;
     const Rational e = factors[i].exponent;
-    if (!special_power(kind, e)) continue;
+    if (!special_power(atoms_[id], e)) continue;
     factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
     Value special;
     switch (kind) {
@@ -223,6 +226,13 @@ Value Algebra::tidy(std::vector<Factor> factors, Rational c) {
       case AtomKind::Indicator:
         special = of_atom(id);
         break;
+      case AtomKind::Function: {  // cos^2 = 1 - sin^2
+        const Value sine = function(term::Kind::Sin, atoms_[id].args);
+        const Rational half = (e * Rational(1, 2)).floor();
+        special = power(sub(number(1), mul(sine, sine)), half);
+        if (is_odd_integer(e)) special = mul(special, of_atom(id));
+        break;
+      }
       default:
         CHECK(false);
     }
@@ -264,7 +274,7 @@ Value Algebra::mul(const Value& a, const Value& b) {
     } else {
       Rational e = x[i].exponent + y[j].exponent;
       if (!e.is_zero()) {
-        special = special || special_power(atoms_[x[i].atom].kind, e);
+        special = special || special_power(atoms_[x[i].atom], e);
         merged.push_back({x[i].atom, std::move(e)});
       }
       ++i, ++j;
@@ -293,7 +303,7 @@ Value Algebra::power(const Value& a, const Rational& exponent) {
   bool special = false;
   for (Factor& f : factors) {
     f.exponent = f.exponent * exponent;
-    special = special || special_power(atoms_[f.atom].kind, f.exponent);
+    special = special || special_power(atoms_[f.atom], f.exponent);
   }
   Value c = number(1);
   if (const auto n = exponent.as_int64(); exponent.is_integer() && n)

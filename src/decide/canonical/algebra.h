@@ -158,7 +158,7 @@ class Algebra {
   Value of_atom(Atom atom) { return of_atom(intern_atom(std::move(atom))); }
   Value tidy(std::vector<Factor> factors,
              Rational c);  // sorted factors to a value, special powers resolved
-  bool special_power(AtomKind kind, const Rational& exponent) const;
+  bool special_power(const Atom& atom, const Rational& exponent) const;
   Range power_range(AtomId id, const Rational& exponent) const;
   void finish(Atom& atom) const;
   MonoId common_factor(std::span<const Value> terms, bool inverses_of_one_side);

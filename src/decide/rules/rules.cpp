@@ -155,6 +155,12 @@ const std::vector<RuleRow>& list_rules() {
        [](TermStore& s, Args a) {
          return neg(s, add(s, one(s, Kind::Atan, a[0]), one(s, Kind::ErfInv, a[1])));
        }},
+      {"sin-cos", "sin(a)^2 + cos(a)^2", "1", "always", "a point of the unit circle",
+       [](TermStore& s, Args a) {
+         const Term sine = one(s, Kind::Sin, a[0]), cosine = one(s, Kind::Cos, a[0]);
+         return add(s, mul(s, sine, sine), mul(s, cosine, cosine));
+       },
+       [](TermStore& s, Args) { return s.real(1); }},
       {"cos-even", "cos(-a)", "cos a", "always", "cosine is even",
        [](TermStore& s, Args a) { return one(s, Kind::Cos, neg(s, a[0])); },
        [](TermStore& s, Args a) { return one(s, Kind::Cos, a[0]); }},
