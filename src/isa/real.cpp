@@ -4,14 +4,14 @@
 // that the C++ library has.
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "isa/rows.h"
 #include "isa/semantics.h"
+#include "term/functions.h"
 
 namespace coequal::isa {
 namespace {
-
-using term::NamedConstant;
 
 // `kFunction(double...)` on the bits of the sources.
 template <auto kFunction>
@@ -25,132 +25,133 @@ void conc(const Decoded& d, const uint64_t* s, uint64_t* o) {
   o[0] = std::isnan(result) ? canonical_nan(spec_of(d.type)) : std::bit_cast<uint64_t>(result);
 }
 
-// `kFunction(Build&, Term...)` of the sources.
+// `kFunction(TermStore&, Term...)` of the sources.
 template <auto kFunction>
 void sym(TermStore& store, const Decoded&, const Term* s, Term* o) {
-  Build b(store);
-  if constexpr (requires { kFunction(b, s[0]); })
-    o[0] = kFunction(b, s[0]);
+  if constexpr (requires { kFunction(store, s[0]); })
+    o[0] = kFunction(store, s[0]);
   else
-    o[0] = kFunction(b, s[0], s[1]);
+    o[0] = kFunction(store, s[0], s[1]);
 }
 
-Term half(Build& b) { return b.store().real(term::Rational(1, 2)); }
-Term exp(Build& b, Term a) {
-  return b.op1(Kind::Exp2, b.real_mul(a, b.store().symbol(NamedConstant::Log2E)));
-}
-Term log(Build& b, Term a) {
-  return b.real_mul(b.store().symbol(NamedConstant::Ln2), b.op1(Kind::Log2, a));
-}
-// sqrt(a^2 + c)
-Term leg(Build& b, Term a, int64_t c) {
-  return b.op1(Kind::Sqrt, b.real_add(b.real_mul(a, a), b.real(c)));
-}
-
-// a^e as C and IEEE 754 have it, over the reals: of a negative number for whole exponents only. At
-// a = 0 a negative exponent is undefined, as a quotient by zero is.
-Term pow(Build& b, Term a, Term e) {
-  const Term zero = b.real(0), one = b.real(1);
-  const Term magnitude = b.op1(Kind::Exp2, b.real_mul(e, b.op1(Kind::Log2, b.op1(Kind::Abs, a))));
-  const auto whole = [&](Term t) { return b.op2(Kind::Equal, b.op1(Kind::Floor, t), t); };
-  const Term even = whole(b.real_mul(half(b), e));
-  const Term negative =
-      b.select(even, magnitude, b.select(whole(e), b.real_neg(magnitude), b.store().undefined()));
-  const Term at_zero =
-      b.select(b.op2(Kind::Less, zero, e), zero,
-               b.select(b.op2(Kind::Equal, e, zero), one, b.op2(Kind::Div, one, a)));
-  return b.select(b.op2(Kind::Less, zero, a), magnitude,
-                  b.select(b.op2(Kind::Less, a, zero), negative, at_zero));
+// By Newton's method from 0: to the right of it erf is concave, so the steps never pass the root.
+double inverse_erf(double a) {
+  if (!(std::fabs(a) < 1)) return std::fabs(a) == 1 ? std::copysign(HUGE_VAL, a) : std::nan("");
+  const double target = std::fabs(a);
+  double y = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double step =
+        (target - std::erf(y)) * std::exp(y * y) / (2 * std::numbers::inv_sqrtpi_v<double>);
+    if (!(step > 0) || y + step == y) break;
+    y += step;
+  }
+  return std::copysign(y, a);
 }
 
 constexpr InstRow kRows[] = {
     {.pattern = "real.exp.f64 d, a",
      .conc = conc<[](double a) { return std::exp(a); }>,
-     .sym = sym<[](Build& b, Term a) { return exp(b, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_exp(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.exp2.f64 d, a",
      .conc = conc<[](double a) { return std::exp2(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Exp2, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Exp2, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.expm1.f64 d, a",
      .conc = conc<[](double a) { return std::expm1(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.real_sub(exp(b, a), b.real(1)); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_expm1(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.log.f64 d, a",
      .conc = conc<[](double a) { return std::log(a); }>,
-     .sym = sym<[](Build& b, Term a) { return log(b, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_log(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.log2.f64 d, a",
      .conc = conc<[](double a) { return std::log2(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Log2, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Log2, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.log10.f64 d, a",
      .conc = conc<[](double a) { return std::log10(a); }>,
-     .sym = sym<[](Build& b, Term a) {
-       return b.real_mul(b.store().symbol(NamedConstant::Log10_2), b.op1(Kind::Log2, a));
-     }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_log10(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.log1p.f64 d, a",
      .conc = conc<[](double a) { return std::log1p(a); }>,
-     .sym = sym<[](Build& b, Term a) { return log(b, b.real_add(b.real(1), a)); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_log1p(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.pow.f64 d, a, b",
-     .conc = conc<[](double a, double e) { return std::pow(a, e); }>,
-     .sym = sym<[](Build& b, Term a, Term e) { return pow(b, a, e); }>,
+     .conc = conc<[](double a, double b) { return std::pow(a, b); }>,
+     .sym = sym<[](TermStore& s, Term a, Term b) { return term::make_pow(s, a, b); }>,
      .manual = "extension"},
     {.pattern = "real.sin.f64 d, a",
      .conc = conc<[](double a) { return std::sin(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Sin, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Sin, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.cos.f64 d, a",
      .conc = conc<[](double a) { return std::cos(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Cos, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Cos, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.tan.f64 d, a",
      .conc = conc<[](double a) { return std::tan(a); }>,
-     .sym = sym<[](Build& b, Term a) {
-       return b.op2(Kind::Div, b.op1(Kind::Sin, a), b.op1(Kind::Cos, a));
-     }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_tan(s, a); }>,
+     .manual = "extension"},
+    {.pattern = "real.asin.f64 d, a",
+     .conc = conc<[](double a) { return std::asin(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_asin(s, a); }>,
+     .manual = "extension"},
+    {.pattern = "real.acos.f64 d, a",
+     .conc = conc<[](double a) { return std::acos(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_acos(s, a); }>,
+     .manual = "extension"},
+    {.pattern = "real.atan.f64 d, a",
+     .conc = conc<[](double a) { return std::atan(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Atan, {a}); }>,
+     .manual = "extension"},
+    {.pattern = "real.atan2.f64 d, a, b",
+     .conc = conc<[](double a, double b) { return std::atan2(a, b); }>,
+     .sym = sym<[](TermStore& s, Term a, Term b) { return term::make_atan2(s, a, b); }>,
      .manual = "extension"},
     {.pattern = "real.sinh.f64 d, a",
      .conc = conc<[](double a) { return std::sinh(a); }>,
-     .sym = sym<[](Build& b, Term a) {
-       return b.real_mul(half(b), b.real_sub(exp(b, a), exp(b, b.real_neg(a))));
-     }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_sinh(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.cosh.f64 d, a",
      .conc = conc<[](double a) { return std::cosh(a); }>,
-     .sym = sym<[](Build& b, Term a) {
-       return b.real_mul(half(b), b.real_add(exp(b, a), exp(b, b.real_neg(a))));
-     }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_cosh(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.tanh.f64 d, a",
      .conc = conc<[](double a) { return std::tanh(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Tanh, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Tanh, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.asinh.f64 d, a",
      .conc = conc<[](double a) { return std::asinh(a); }>,
-     .sym = sym<[](Build& b, Term a) { return log(b, b.real_add(a, leg(b, a, 1))); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_asinh(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.acosh.f64 d, a",
      .conc = conc<[](double a) { return std::acosh(a); }>,
-     // At -1 and below the logarithm's argument is negative.
-     .sym = sym<[](Build& b, Term a) { return log(b, b.real_add(a, leg(b, a, -1))); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_acosh(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.atanh.f64 d, a",
      .conc = conc<[](double a) { return std::atanh(a); }>,
-     .sym = sym<[](Build& b, Term a) {
-       const Term one = b.real(1);
-       return b.real_mul(half(b), log(b, b.op2(Kind::Div, b.real_add(one, a), b.real_sub(one, a))));
-     }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_atanh(s, a); }>,
      .manual = "extension"},
     {.pattern = "real.erf.f64 d, a",
      .conc = conc<[](double a) { return std::erf(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.op1(Kind::Erf, a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Erf, {a}); }>,
      .manual = "extension"},
     {.pattern = "real.erfc.f64 d, a",
      .conc = conc<[](double a) { return std::erfc(a); }>,
-     .sym = sym<[](Build& b, Term a) { return b.real_sub(b.real(1), b.op1(Kind::Erf, a)); }>,
+     .sym = sym<[](TermStore& s, Term a) { return term::make_erfc(s, a); }>,
+     .manual = "extension"},
+    {.pattern = "real.erfinv.f64 d, a",
+     .conc = conc<[](double a) { return inverse_erf(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::ErfInv, {a}); }>,
+     .manual = "extension"},
+    {.pattern = "real.gamma.f64 d, a",
+     .conc = conc<[](double a) { return std::tgamma(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::Gamma, {a}); }>,
+     .manual = "extension"},
+    {.pattern = "real.lgamma.f64 d, a",
+     .conc = conc<[](double a) { return std::lgamma(a); }>,
+     .sym = sym<[](TermStore& s, Term a) { return s.make(Kind::LogGamma, {a}); }>,
      .manual = "extension"},
 };
 

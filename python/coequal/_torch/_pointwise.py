@@ -140,33 +140,16 @@ def hypot(k: Kernel, x: Reg, y: Reg) -> Reg:
 # --- Powers and functions.
 
 
-def integral_power(k: Kernel, x: Reg, exponent: int) -> Reg:
-    if exponent < 0:
-        return 1 / integral_power(k, x, -exponent)
-    result: Reg | None = None
-    while exponent:
-        if exponent & 1:
-            result = x if result is None else result * x
-        exponent >>= 1
-        if exponent:
-            x = x * x
-    return k.constant(1, x.kind) if result is None else result
-
-
 def power(k: Kernel, x: Reg, exponent: Any) -> Reg:
     """x to a number or a register."""
+    if x.kind == "f64":
+        return k.real("pow", x, exponent)
     if isinstance(exponent, Reg):
-        if x.kind == "f64":
-            return k.real("pow", x, exponent)
         raise k.refuse("integer powers with an exponent that is a tensor are not modelled")
-    if x.kind != "f64":
-        return integral_power(k, x, int(exponent))
-    if float(exponent).is_integer() and abs(exponent) <= 64:
-        return integral_power(k, x, int(exponent))
-    if exponent in (0.5, -0.5):
-        root = k.sqrt(x)
-        return root if exponent > 0 else 1 / root
-    return k.real("pow", x, exponent)
+    result = k.constant(1, x.kind)
+    for _ in range(int(exponent)):
+        result = result * x
+    return result
 
 
 @pointwise("pow.Tensor_Scalar", "pow.Tensor_Tensor")
@@ -209,9 +192,19 @@ _REAL = {
     "atanh": "atanh",
     "erf": "erf",
     "erfc": "erfc",
+    "asin": "asin",
+    "acos": "acos",
+    "atan": "atan",
+    "erfinv": "erfinv",
+    "lgamma": "lgamma",
 }
 for _name, _function in _REAL.items():
     pointwise(_name)(lambda k, x, f=_function: k.real(f, x))
+
+
+@pointwise("atan2")
+def atan2(k: Kernel, y: Reg, x: Any) -> Reg:
+    return k.real("atan2", y, x)
 
 
 @pointwise("xlogy")

@@ -69,8 +69,7 @@ double small_number(Random& random, bool positive) {
 Value random_value(TermStore& store, const Decoded& d, const OperandType& type, Random& random) {
   const bool positive = d.text->opcode.find("sqrt") != std::string::npos ||
                         d.text->opcode == "lg2" || d.text->opcode == "div" ||
-                        d.text->opcode == "rcp" || d.text->has("log") || d.text->has("log2") ||
-                        d.text->has("log10") || d.text->has("log1p") || d.text->has("acosh");
+                        d.text->opcode == "rcp";
   switch (type.cls) {
     case OperandType::Class::Pred: {
       const bool value = random() % 2;
@@ -98,6 +97,17 @@ Value random_value(TermStore& store, const Decoded& d, const OperandType& type, 
   }
   bits &= mask_of(type.width);
   return {bits, store.bits(bits, type.width)};
+}
+
+// By bisection; nothing outside of (-1, 1).
+std::optional<double> where_erf_is(double a) {
+  if (!(std::fabs(a) < 1)) return std::nullopt;
+  double low = -6, high = 6;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erf(middle) < a ? low : high) = middle;
+  }
+  return low;
 }
 
 // The number that a term of constants is, near enough; nothing if it is infinite or undefined.
@@ -128,11 +138,11 @@ std::optional<double> evaluate(const TermStore& store, const Term& t) {
     case Kind::Max:
       return std::max(a[0], a[1]);
     case Kind::Sqrt:
-      return std::sqrt(a[0]);
+      return a[0] < 0 ? std::nullopt : std::optional(std::sqrt(a[0]));
     case Kind::Exp2:
       return std::exp2(a[0]);
     case Kind::Log2:
-      return std::log2(a[0]);
+      return a[0] > 0 ? std::optional(std::log2(a[0])) : std::nullopt;
     case Kind::Sin:
       return std::sin(a[0]);
     case Kind::Cos:
@@ -141,6 +151,14 @@ std::optional<double> evaluate(const TermStore& store, const Term& t) {
       return std::tanh(a[0]);
     case Kind::Erf:
       return std::erf(a[0]);
+    case Kind::Atan:
+      return std::atan(a[0]);
+    case Kind::ErfInv:
+      return where_erf_is(a[0]);
+    case Kind::Gamma:
+      return std::tgamma(a[0]);
+    case Kind::LogGamma:
+      return std::lgamma(a[0]);
     case Kind::Abs:
       return std::fabs(a[0]);
     case Kind::Symbol:
