@@ -44,6 +44,7 @@ format: setup
 docs: build
 	@scripts/update-docs
 	@scripts/update-readme
+	@PYTHONPATH=python .venv/bin/python -m coequal._torch.coverage docs/torch.md
 
 clean:
 	@rm -rf build dist

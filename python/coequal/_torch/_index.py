@@ -318,8 +318,3 @@ def searchsorted(
         return total
 
     return t.compute(out.shape, out.dtype, cell)
-
-
-@operator("repeat_interleave.Tensor", "nonzero", "unique", "_unique2", "masked_select")
-def data_dependent_shape(t: Lowering, *_: Any, **__: Any) -> Value:
-    raise t.refuse("the shape of its result depends on data")

@@ -473,6 +473,13 @@ def copy(t: Lowering, target: Value, source: Value, non_blocking: bool = False) 
     return t.expression(target.shape, target.dtype, lambda k, idx: k.read(source, idx, target.dtype), [source], cost=0)
 
 
+@operator("native_dropout")
+def native_dropout(t: Lowering, x: Value, p: float, train: bool | None) -> Any:
+    if train is not False and p != 0:
+        raise t.refuse("in training mode its mask is random")
+    return [composite(t, _converted, x), t.full(x.shape, torch.bool, True)]
+
+
 @operator("fill")
 def fill(t: Lowering, target: Value, value: Any) -> Value:
     if isinstance(value, Value):

@@ -273,7 +273,7 @@ class _GraphLowering:
         args = fx.node.map_arg(node.args, self._value)
         kwargs = fx.node.map_arg(node.kwargs, self._value)
         try:
-            if _is_view(target):
+            if _is_view(target) or torch.Tag.inplace_view in target.tags:
                 return self._view(node, args)
             if target._schema.is_mutable:
                 return self._write(node, target, args, kwargs)
@@ -287,6 +287,8 @@ class _GraphLowering:
         name = name or target._schema.name
         row = find(name.removeprefix("aten::"), target._overloadname)
         if row is None:
+            if torch.Tag.dynamic_output_shape in target.tags:
+                raise self._t.refuse("the shape of its result depends on data")
             if torch.Tag.nondeterministic_seeded in target.tags:
                 raise self._t.refuse("random operators are not functions of their inputs")
             raise self._t.refuse("this operator is not modelled")
@@ -360,9 +362,11 @@ def _is_view(target: torch._ops.OpOverload) -> bool:
 
 
 def _write_arguments(node: fx.Node) -> Any:
-    """(name, node) of each tensor that the node's operator writes."""
+    """(name, node) of each tensor whose cells the node's operator writes."""
     target = node.target
     if not isinstance(target, torch._ops.OpOverload) or not target._schema.is_mutable:
+        return
+    if torch.Tag.inplace_view in target.tags:  # t_(), unsqueeze_(): the node itself is the new view
         return
     for i, argument in enumerate(target._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:

@@ -476,6 +476,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     # In place
     "in place": (lambda x: (x.clone().add_(2).mul_(3), x.clone().relu_(), x.clone().zero_(), x.clone().fill_(2)), X),
+    "views in place": (lambda x: ((x + 1).t_()[1:], x.clone().unsqueeze_(1).squeeze_(1).mul_(2)), X),
     "assignment to views": (lambda x, y: (_assigned(x, y),), X, Y),
     "input written": (lambda x, y: (x.add_(y), x * 2), X, Y),
     "overlapping update": (lambda x: (_shifted(x),), X),
