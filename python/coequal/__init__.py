@@ -15,9 +15,9 @@
     print(cq.check(Softmax))
 """
 
-from coequal._capture import capture
+from coequal._capture import capture, module_state
 from coequal._check import NotEquivalent, Spec, Sweep, assert_equivalent, check, spec, sweep
-from coequal._core import __version__
+from coequal._core import version as __version__
 from coequal._program import Refused, Scalar, Tensor
 from coequal._record import cuda, launch, ptx, read, readwrite, torch, write
 from coequal.instance import Defect, Instance, empty, full, input, scalar, values, zeros
@@ -25,6 +25,6 @@ from coequal.result import Result, Witness
 
 __all__ = [
     "Defect", "Instance", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor", "Witness",
-    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "ptx", "read",
-    "readwrite", "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
+    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "module_state",
+    "ptx", "read", "readwrite", "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
 ]  # fmt: skip

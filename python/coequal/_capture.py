@@ -14,27 +14,45 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from coequal._program import Launch, Recorder, TensorArgument
+from coequal._program import Launch, Recorder, Scalar, Tensor, TensorArgument
 from coequal._record import arch, current
 
 
-def capture(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | None = None, **kwargs: Any) -> Any:
     """Records what host code does with declared tensors; returns the declared tensors that hold its results.
 
-    No GPU is needed, and nothing runs: code that decides by what a tensor holds is refused.
+    No GPU is needed, and nothing runs: code that decides by what a tensor holds is refused. With `state`, fn is a
+    module and these tensors are its parameters and buffers (see module_state); without, they are known data.
     """
+    torch = _torch()
+    if state is None:
+        return _trace(current(), fn, args, kwargs)
+    if not isinstance(fn, torch.nn.Module):
+        raise ValueError(f"state is for modules, found {fn!r}")
+    return _trace(current(), lambda s, a, k: torch.func.functional_call(fn, s, a, k), (dict(state), args, kwargs), {})
+
+
+def module_state(module: Any) -> dict[str, Tensor]:
+    """Parameters and buffers of a module as inputs: free, whatever their values are now."""
+    _torch()
+    from coequal._torch._value import DTYPE_NAMES
+
+    held = [*module.named_parameters(), *module.named_buffers()]
+    return {name: Tensor("", DTYPE_NAMES[t.dtype], tuple(t.shape)) for name, t in held}
+
+
+def _torch() -> Any:
     try:
-        import torch  # noqa: F401
+        import torch
     except ModuleNotFoundError as error:
-        raise ValueError(f"capture(...) needs PyTorch, pip install 'coequal[torch]': {error}") from error
-    return _trace(current(), fn, args, kwargs)
+        raise ValueError(f"this needs PyTorch, pip install 'coequal[torch]': {error}") from error
+    return torch
 
 
 def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     import torch
     from torch.utils._pytree import tree_flatten, tree_unflatten
 
-    from coequal._program import Scalar, Tensor
     from coequal._torch import _trace as tracing
 
     launches: list[tuple[Launch, list[torch.Tensor]]] = []
@@ -45,6 +63,7 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
                 return super()._write(node, target, args, kwargs)
             values = [self._t.materialise(v) for v in args[1:]]
             for value in values:
+                assert value.buffer is not None
                 self._t.settle(value.buffer)
             recorder.add(_placed(launches[args[0]][0], values))
             return None

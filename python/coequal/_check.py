@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from coequal import _core
-from coequal._lower import Question, record
-from coequal._program import Number
+from coequal._capture import capture, module_state
+from coequal._lower import Question, output_tensors, record
+from coequal._program import Number, Tensor
 from coequal.instance import Instance, input, scalar
 from coequal.result import Result, make_result
 
@@ -84,7 +85,8 @@ def _run(
     text = report.json()
     entries = json.loads(text)["instances"]
     results = [
-        make_result(entry, report.text(i), question) for i, (entry, (_, question)) in enumerate(zip(entries, prepared))
+        make_result(entry, report.text(i), instance, question)
+        for i, (entry, (instance, question)) in enumerate(zip(entries, prepared))
     ]
     observer = observed.get()
     if observer:
@@ -256,23 +258,11 @@ def assert_equivalent(
 
     Each function is host code as it stands: it may allocate tensors, call PyTorch operators and launch kernels, and
     returns a tensor, a tuple or a dict of tensors. It is called once, without a GPU. A spec (`spec(shape, dtype)`)
-    declares an argument; anything else is passed on as it is. Options are those of check().
+    declares an argument; anything else is passed on as it is. Parameters and buffers of modules are inputs, shared by
+    name, and buffers that both have are compared, too. Options are those of check().
     """
     __tracebackhide__ = True
-    from coequal._capture import capture
-
-    class Functions(Instance):
-        def setup(self) -> None:
-            declared = [a.declare() if isinstance(a, Spec) else a for a in specs]
-            self.arguments = {_argument_name(fn_a, i): a for i, a in enumerate(declared)}
-
-        def program_a(self) -> Any:
-            return capture(fn_a, *self.arguments.values())
-
-        def program_b(self) -> Any:
-            return capture(fn_b, *self.arguments.values())
-
-    case = Functions()
+    case = _Functions(fn_a, fn_b, specs)
     label = name or f"{_function_name(fn_a)}-{_function_name(fn_b)}"
     engine_options = _options(options)
     question = record(case, label, label, engine_options.get("arch", "sm_80"))
@@ -282,6 +272,41 @@ def assert_equivalent(
     if results[0].verdict != "equivalent":
         raise NotEquivalent(results[0])
     return results[0]
+
+
+class _Functions(Instance):
+    def __init__(self, fn_a: Callable[..., Any], fn_b: Callable[..., Any], specs: Sequence[Any]) -> None:
+        self._functions = {"a": fn_a, "b": fn_b}
+        self._specs = specs
+
+    def setup(self) -> None:
+        declared = [a.declare() if isinstance(a, Spec) else a for a in self._specs]
+        self._arguments = {_argument_name(self._functions["a"], i): a for i, a in enumerate(declared)}
+        vars(self).update(self._arguments)
+        self._modules = {letter: fn for letter, fn in self._functions.items() if hasattr(fn, "named_parameters")}
+        self._state: dict[str, Tensor] = {}
+        for module in self._modules.values():
+            for name, tensor in module_state(module).items():
+                known = self._state.setdefault(name, tensor)
+                if (known.dtype, known.shape) != (tensor.dtype, tensor.shape):
+                    raise ValueError(f"'{name}' is {known.dtype} {known.shape} and {tensor.dtype} {tensor.shape}")
+        vars(self).update(self._state)
+        buffers = [{name for name, _ in m.named_buffers()} for m in self._modules.values()]
+        self._buffers = set.intersection(*buffers) if len(buffers) == 2 else set()
+
+    def program_a(self) -> Any:
+        return self._program("a")
+
+    def program_b(self) -> Any:
+        return self._program("b")
+
+    def _program(self, letter: str) -> Any:
+        fn, arguments = self._functions[letter], self._arguments.values()
+        if letter not in self._modules:
+            return capture(fn, *arguments)
+        state = {name: self._state[name] for name in module_state(fn)}
+        outputs = output_tensors(capture(fn, *arguments, state=state))
+        return {**outputs, **{name: self._state[name] for name in sorted(self._buffers)}}
 
 
 def _function_name(fn: Callable[..., Any]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 
+version: str = '0.1.0'
+
 class Text:
     """PTX in memory, shared by the instances that name it."""
 
@@ -14,6 +16,11 @@ class Instance:
     def __init__(self, text: str, file: str, name: str, texts: Mapping[str, Text], unrecorded: Sequence[tuple[str, str, str, str, int]] = []) -> None:
         """
         Reads the TOML form; `texts` holds the sources that are no files. `unrecorded` has rows of (program, construct, reason, file, line).
+        """
+
+    def open_inputs(self) -> dict:
+        """
+        Zeros, or the nearest values within the bounds, for what the instance leaves open, by name: dtype, shape, contents.
         """
 
 class ModuleCache:

@@ -92,24 +92,24 @@ def _record_program(letter: str, function: Callable[[], Any], arch: str) -> _Pro
             returned = function()
     except Refused as refusal:
         return _Program(letter, recorder.launches, recorder.temporaries, None, refusal)
-    return _Program(letter, recorder.launches, recorder.temporaries, _outputs(letter, returned))
+    outputs = None if returned is None else output_tensors(returned)
+    return _Program(letter, recorder.launches, recorder.temporaries, outputs)
 
 
-def _outputs(letter: str, returned: Any) -> dict[str, Tensor] | None:
-    if returned is None:
-        return None
+def output_tensors(returned: Any) -> dict[str, Tensor]:
+    """What a program returned, by name."""
     if isinstance(returned, Tensor):
         returned = {"out": returned}
     elif isinstance(returned, list | tuple):
         returned = {f"out{i}": tensor for i, tensor in enumerate(returned)}
     if not isinstance(returned, Mapping) or not all(isinstance(t, Tensor) for t in returned.values()):
         expected = "a dict of tensors by name, a tensor or a tuple of tensors"
-        raise ValueError(f"program_{letter}: expected {expected}, found {returned!r}")
+        raise ValueError(f"a program returned {returned!r}; expected {expected}")
     return dict(returned)
 
 
 def _attributes(case: Instance) -> dict[str, Any]:
-    """Declared tensors and scalars by the names of their attributes; lists and dicts are looked into."""
+    """Declared tensors and scalars by the names of their public attributes; lists and dicts are looked into."""
     found: dict[str, Any] = {}
 
     def visit(name: str, value: Any) -> None:
@@ -124,7 +124,8 @@ def _attributes(case: Instance) -> dict[str, Any]:
                 visit(f"{name}.{key}", item)
 
     for name, value in vars(case).items():
-        visit(name, value)
+        if not name.startswith("_"):
+            visit(name, value)
     return found
 
 

@@ -112,6 +112,8 @@ def explain(error: BaseException, path: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Where the engine looks for a CUDA compiler that is a package: beside this one.
+    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
     try:
         return _core.main(["coequal", *arguments], PythonForm())
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coequal import _core
 from coequal._lower import Question
-from coequal._program import FLOAT_DTYPES, Tensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,12 +38,21 @@ class Witness:
     """An input on which an output cell differs."""
 
     cell: str
-    inputs: Mapping[str, np.ndarray]  # every free tensor and scalar; dtypes that numpy lacks are float32
     a: str  # the exact values
     b: str
     store_a: Place
     store_b: Place
     replay: str | None  # what both programs do with it in IEEE arithmetic
+    changed: tuple[tuple[str, str, str], ...]  # inputs that are not what they are by default: name, index, value
+    instance: _core.Instance = field(repr=False)
+
+    @functools.cached_property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """Every free tensor and scalar; dtypes that numpy lacks are float32."""
+        arrays = {name: _array(*contents) for name, contents in self.instance.open_inputs().items()}
+        for name, index, value in self.changed:
+            arrays[name][tuple(int(i) for i in index.split(",")) if index else ()] = _number(value)
+        return arrays
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,7 @@ class Result:
     statistics: Mapping[str, float]  # counts, and seconds by stage as "seconds.execute"
     report: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)  # as the command prints it
-    question: Question | None = field(repr=False, default=None)
+    question: Question | None = field(repr=False, default=None)  # None: read from a file
 
     @property
     def as_expected(self) -> bool | None:
@@ -104,12 +114,12 @@ class Result:
         return f"<pre><b style='color:{colour}'>{html.escape(head)}</b>\n{html.escape(rest)}</pre>"
 
 
-def make_result(report: Mapping[str, Any], text: str, question: Question | None) -> Result:
+def make_result(report: Mapping[str, Any], text: str, instance: _core.Instance, question: Question | None) -> Result:
     seconds = {f"seconds.{stage}": value for stage, value in report["seconds"].items()}
     return Result(
         name=report["name"],
         verdict=report["verdict"],
-        witness=_witness(report["witness"], question) if report["witness"] and question else None,
+        witness=_witness(report["witness"], instance) if report["witness"] else None,
         defects=tuple(_defect(d) for d in report["defects"]),
         ledger=tuple((a["name"], a["detail"]) for a in report["assumptions"]),
         statistics={**report["counters"], **seconds},
@@ -127,41 +137,22 @@ def _defect(found: Mapping[str, Any]) -> FoundDefect:
     return FoundDefect(found["kind"], found["program"], found["message"], accesses)
 
 
-def _witness(found: Mapping[str, Any], question: Question) -> Witness:
+def _witness(found: Mapping[str, Any], instance: _core.Instance) -> Witness:
+    a, b = found["a"], found["b"]
+    changed = tuple((i["name"], i["index"], i["value"]) for i in found["inputs"])
+    places = Place(a["file"], a["line"]), Place(b["file"], b["line"])
+    return Witness(found["cell"], a["exact"], b["exact"], *places, found["replay"], changed, instance)
+
+
+def _array(dtype: str, shape: tuple[int, ...], contents: bytes) -> np.ndarray:
     import numpy as np
 
-    inputs = {name: _start(t, found["others"]) for name, t in question.tensors.items() if t.init == "input"}
-    for name, scalar in question.scalars.items():
-        if scalar.value is None:
-            inputs[name] = np.full((), _number(found["others"]), _numpy_dtype(scalar.dtype))
-    for value in found["inputs"]:
-        array = inputs.get(value["name"])
-        if array is not None:
-            index = tuple(int(i) for i in value["index"].split(",")) if value["index"] else ()
-            array[index] = _number(value["value"])
-    sides = {s: Place(found[s]["file"], found[s]["line"]) for s in ("a", "b")}
-    return Witness(
-        found["cell"], inputs, found["a"]["exact"], found["b"]["exact"], sides["a"], sides["b"], found["replay"]
-    )
-
-
-def _numpy_dtype(dtype: str) -> str:
-    return _NUMPY_NAMES.get(dtype, "float32")
-
-
-def _start(tensor: Tensor, others: str) -> np.ndarray:
-    """Every cell holds what the report says of those that it does not name, or the bound nearest to it."""
-    import numpy as np
-
-    value = _number(others)
-    bounds = tensor.bounds
-    if bounds.min is not None:
-        value = max(value, bounds.min)
-    if bounds.max is not None:
-        value = min(value, bounds.max)
-    if tensor.dtype not in FLOAT_DTYPES:
-        value = int(value)
-    return np.full(tensor.shape, value, _numpy_dtype(tensor.dtype))
+    if dtype == "bf16":
+        raw = np.frombuffer(contents, "uint16").astype("uint32") << 16
+        return raw.view("float32").reshape(shape)
+    if dtype in ("f8e4m3", "f8e5m2"):  # what numpy cannot hold starts as zero
+        return np.zeros(shape, "float32")
+    return np.frombuffer(contents, _NUMPY_NAMES.get(dtype, "float32")).reshape(shape).copy()
 
 
 def _number(text: str) -> float | int:

@@ -16,6 +16,7 @@
 #include <tuple>
 
 #include "base/options.h"
+#include "check/concrete.h"
 #include "check/run.h"
 #include "cli/cli.h"
 #include "instance/toml.h"
@@ -57,6 +58,25 @@ instance::Instance read_instance(const std::string& text, const std::string& fil
   for (const auto& [program, construct, reason, source, line] : unrecorded)
     read->unrecorded.push_back({program.at(0), construct, reason, {source, line, 0}});
   return *std::move(read);
+}
+
+// The inputs where the instance leaves them open: zero, or the nearest value within the bounds. By
+// name: dtype, shape and contents.
+nb::dict open_inputs(const instance::Instance& instance) {
+  const check::ConcreteInputs inputs = check::nearest_inputs(instance);
+  nb::dict out;
+  const auto add = [&](const std::string& name, DType dtype, const std::vector<int64_t>& shape,
+                       const check::Bytes& bytes) {
+    out[name.c_str()] = nb::make_tuple(std::string(dtype_name(dtype)), nb::tuple(nb::cast(shape)),
+                                       nb::bytes(bytes.data(), bytes.size()));
+  };
+  for (const auto& [name, bytes] : inputs.tensors) {
+    const instance::Tensor& tensor = *instance.find_tensor(name);
+    add(name, tensor.dtype, tensor.shape, bytes);
+  }
+  for (const auto& [name, bytes] : inputs.scalars)
+    add(name, instance.find_scalar(name)->dtype, {}, bytes);
+  return out;
 }
 
 template <class T>
@@ -191,7 +211,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The engine of Coequal.";
   // The package keeps a cache of modules to the end of the process: no leak.
   nb::set_leak_warnings(false);
-  m.attr("__version__") = COEQUAL_VERSION;
+  m.attr("version") = COEQUAL_VERSION;
 
   nb::class_<Text>(m, "Text", "PTX in memory, shared by the instances that name it.")
       .def(
@@ -211,7 +231,10 @@ NB_MODULE(_core, m) {
           },
           "text"_a, "file"_a, "name"_a, "texts"_a, "unrecorded"_a = std::vector<UnrecordedRow>(),
           "Reads the TOML form; `texts` holds the sources that are no files. `unrecorded` has "
-          "rows of (program, construct, reason, file, line).");
+          "rows of (program, construct, reason, file, line).")
+      .def("open_inputs", &open_inputs,
+           "Zeros, or the nearest values within the bounds, for what the instance leaves open, by "
+           "name: dtype, shape, contents.");
 
   nb::class_<check::ModuleCache>(m, "ModuleCache", "Parsed PTX that checks share.")
       .def(nb::init<>());

@@ -116,17 +116,57 @@ def test_host_code_that_reads_data_is_refused():
     assert failure.value.result.verdict == "refused"
 
 
-def test_modules_are_functions_too():
+class Scaled(torch.nn.Module):
+    def __init__(self, epsilon=0.5):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(50))
+        self.register_buffer("count", torch.zeros(1))
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        self.count.add_(1)
+        return x * (self.weight + self.epsilon)
+
+
+class ScaledByKernel(Scaled):
+    steps = 1
+
+    def forward(self, x):
+        self.count.add_(self.steps)
+        return add(x * self.weight, x * 0.5)
+
+
+def test_parameters_are_inputs_shared_by_name():
+    result = cq.assert_equivalent(Scaled(), ScaledByKernel(), VECTOR)
+    assert result.cells["total"] == 51  # the buffer is an output, too
+    # At the initial weights of 1 and an epsilon of 0.5 both are 1.5 x.
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(Scaled(), lambda x: 1.5 * x, VECTOR)
+    assert failure.value.result.witness.inputs["weight"].shape == (50,)
+    with pytest.raises(cq.NotEquivalent):
+        cq.assert_equivalent(Scaled(0.25), ScaledByKernel(), VECTOR)
+
+
+def test_buffers_that_a_module_writes_are_compared():
+    module = ScaledByKernel()
+    module.steps = 2
+    with pytest.raises(cq.NotEquivalent, match="count"):
+        cq.assert_equivalent(Scaled(), module, VECTOR)
+
+
+def test_a_module_in_an_instance():
     layer = torch.nn.Linear(4, 3)
 
     class Captured(cq.Instance):
         def setup(self):
             self.x = cq.input((2, 4))
+            self.state = cq.module_state(layer)
 
         def program_a(self):
-            return {"y": cq.capture(layer, self.x)}
+            return {"y": cq.capture(layer, self.x, state=self.state)}
 
         def program_b(self):
-            return {"y": cq.torch(lambda x: x @ layer.weight.t() + layer.bias, self.x)}
+            weight, bias = self.state["weight"], self.state["bias"]
+            return {"y": cq.torch(lambda x, w, b: x @ w.t() + b, self.x, weight, bias)}
 
     assert cq.check(Captured).verdict == "equivalent"

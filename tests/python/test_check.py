@@ -98,7 +98,7 @@ def test_options_are_those_of_the_command():
 def test_a_saved_instance_gives_the_command_the_same_verdict(tmp_path):
     path = cq.check(Different).save(tmp_path / "case")
     again = cq.check(path)
-    assert again.verdict == "inequivalent"
+    assert again.verdict == "inequivalent" and again.witness is not None and again.witness.inputs["x"].any()
     assert again.report["witness"]["inputs"] == cq.check(Different).report["witness"]["inputs"]
     command = subprocess.run(
         [sys.executable, "-m", "coequal", "check", "-q", str(path)], capture_output=True, text=True

@@ -184,6 +184,9 @@ class Algebra {
   WordId word_select(CondId c, WordId then, WordId other, int width);
   WordId word_extreme(term::Kind kind, bool is_signed, std::vector<WordId> args, int width);
   std::optional<uint64_t> folded_word(const Word& w) const;
+  void bound_word(Word& w) const;
+  // The reading of a sum or product that does not wrap: that of its operands' readings.
+  std::optional<Value> unwrapped_word(term::Kind kind, const Word& w);
 
   const term::TermStore& store_;
   std::deque<Atom> atoms_;

@@ -119,6 +119,9 @@ struct Word {
   std::vector<CondId> conds;
   std::vector<Value> values;
   uint32_t depth = 0;
+  // Between which numbers it lies, in either reading.
+  int64_t signed_low = 0, signed_high = 0;
+  uint64_t unsigned_low = 0, unsigned_high = 0;
 };
 
 }  // namespace coequal::decide

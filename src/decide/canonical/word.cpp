@@ -463,6 +463,7 @@ WordId Algebra::intern_word(Word w) {
     w.total = w.total && total(v.m);
     w.depth = std::max(w.depth, depth(v.m) + 1);
   }
+  bound_word(w);
   const auto id = static_cast<WordId>(words_.size());
   bytes_ += sizeof(Word) + 64;
   words_.push_back(std::move(w));
@@ -637,19 +638,8 @@ Value Algebra::of_word(Kind kind, uint64_t payload, WordId id) {
     if (w.kind == Kind::BvOfBool)
       return select(w.conds[0], number(is_signed && w.width == 1 ? -1 : 1), number(0));
   }
-  if (kind == Kind::RealOfSigned || kind == Kind::RealOfUnsigned) {
-    // A sum of flags that does not wrap is the sum of its parts.
-    const int width = w.width;
-    const Linear l = linear(id);
-    const bool is_signed = kind == Kind::RealOfSigned;
-    const auto flags = flag_sum(l, width, is_signed);
-    if (flags && flags->low >= (is_signed ? signed_value(uint64_t{1} << (width - 1), width) : 0) &&
-        flags->high <= static_cast<int64_t>(is_signed ? mask_of(width) >> 1 : mask_of(width))) {
-      std::vector<Value> terms{number(flags->constant)};
-      for (const auto& [c, k] : flags->flags) terms.push_back(select(c, number(k), number(0)));
-      return sum(std::move(terms));
-    }
-  }
+  if (kind == Kind::RealOfSigned || kind == Kind::RealOfUnsigned)
+    if (auto unwrapped = unwrapped_word(kind, w)) return *std::move(unwrapped);
   if (kind == Kind::RealOfBits && w.kind == Kind::BitsOfReal && w.payload == payload)
     return w.values[0];
   Atom atom;
