@@ -100,7 +100,9 @@ replay::RunOptions run_options(const RunRequest& request) {
   if (request.order == "backward") run.order = replay::Order::Backward;
   if (request.order == "random") run.order = replay::Order::Random;
   if (request.order == "interleaved") run.order = replay::Order::Interleaved;
-  run.lanes_apart = request.order == "lanes";
+  run.lanes_apart = request.order.starts_with("lanes");
+  if (request.order == "lanes-backward") run.order = replay::Order::Backward;
+  if (request.order == "lanes-random") run.order = replay::Order::Random;
   return run;
 }
 
@@ -159,8 +161,9 @@ void declare_run(CLI::App& app, RunRequest& request) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app.add_option("--order", request.order, "Order of the threads (default forward)")
-      ->type_name("forward|backward|random|interleaved|lanes")
-      ->check(CLI::IsMember({"forward", "backward", "random", "interleaved", "lanes"}));
+      ->type_name("forward|backward|random|interleaved|lanes|lanes-backward|lanes-random")
+      ->check(CLI::IsMember({"forward", "backward", "random", "interleaved", "lanes",
+                             "lanes-backward", "lanes-random"}));
   app.add_flag("--late-copies", request.late_copies,
                "Asynchronous copies happen when they are waited for");
   app.add_option("--fill", request.fill, "Byte that uninitialised memory holds (default 255)")

@@ -148,6 +148,7 @@ void CtaExecutor::merge(Warp& warp) {
       if (fragments[i].pc == fragments[j].pc && fragments[i].wait == fragments[j].wait &&
           fragments[i].fork == fragments[j].fork) {
         fragments[i].mask |= fragments[j].mask;
+        fragments[i].passed |= fragments[j].passed;
         fragments[i].forced = false;
         // A collective that waited for lanes looks again.
         if (fragments[i].wait == Wait::Warp) fragments[i].wait = Wait::Run;
@@ -183,9 +184,12 @@ CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
   while (true) {
     // Another fragment at or before this position: the lower one first, equal ones together.
     uint32_t limit = ~0u;
-    for (size_t i = 0; i < warp.fragments.size(); ++i)
+    bool watched = false;
+    for (size_t i = 0; i < warp.fragments.size(); ++i) {
       if (i != index && warp.fragments[i].wait == Wait::Run)
         limit = std::min(limit, warp.fragments[i].pc);
+      watched |= warp.fragments[i].wait == Wait::Warp;
+    }
     while (true) {
       Fragment& fragment = warp.fragments[index];
       fork_ = fragment.fork.get();
@@ -202,6 +206,7 @@ CtaExecutor::Step CtaExecutor::run_fragment(Warp& warp, size_t index) {
         out_.out_of_budget = true;
         return Step::Aborted;
       }
+      if (watched) note_passing(warp, fragment);
       const size_t fragments = warp.fragments.size();
       const Step result = step(warp, fragment, body[fragment.pc]);
       if (result == Step::Parked || result == Step::Ended || result == Step::Aborted) return result;
@@ -447,6 +452,7 @@ CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa
 
 void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
   if (!fragment.fork) {
+    report_passed(warp, mask);
     warp.living &= ~mask;
   } else {
     // A thread can end inside an arm only if the arms meet at the exit.

@@ -82,7 +82,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint32_t mask = 0;
     uint32_t pc = 0;
     Wait wait = Wait::Run;
-    bool forced = false;   // a warp collective that goes on without its missing lanes
+    bool forced = false;  // a warp collective that goes on without its missing lanes
+    // Waiting at a warp collective: lanes that it names and that are not here; those of them that
+    // have executed what comes after it, and where first.
+    uint32_t absent = 0, passed = 0, passed_at = 0;
     bool arrived = false;  // a barrier has counted it
     std::shared_ptr<Fork> fork;
   };
@@ -372,6 +375,11 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // do not come.
   bool release_warp_waits();
   Step meet(Warp& warp, const Meeting& meeting);
+  // Lanes that a waiting collective names and that go on behind it do not take part, even if they
+  // exit before it could notice: whether they have is a matter of the schedule.
+  void note_passing(Warp& warp, const Fragment& fragment);
+  void report_passed(const Warp& warp, uint32_t leaving);
+  bool comes_after(uint32_t pc, uint32_t collective);
   Step execute_shuffle(Warp& warp, const Meeting& meeting);
   Step execute_vote(Warp& warp, const Meeting& meeting);
   Step execute_match(Warp& warp, const Meeting& meeting);
@@ -437,6 +445,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Term when_;  // of the address at hand, if it depends on data
   absl::flat_hash_map<uint32_t, std::vector<uint32_t>>
       written_registers_;  // by position of the branch
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool>
+      after_;  // by collective and block: whether the one is reached from the other
   // Scratch of execute_pure: special registers and negated predicates as operands, and one lane's
   // operands and results.
   std::array<Bank, 8> scratch_;

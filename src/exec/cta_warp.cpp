@@ -45,8 +45,10 @@ CtaExecutor::Step CtaExecutor::reach_collective(Warp& warp, Fragment& fragment, 
     meeting.text[static_cast<size_t>(std::countr_zero(m))] = &d;
   const uint32_t absent = name_members(warp, meeting);
   if (out_.aborted) return Step::Aborted;
+  fragment.passed &= ~mask;
   if (absent && !fragment.forced) {
     fragment.wait = Wait::Warp;
+    fragment.absent = absent;
     // Lanes whose predicate is false do not wait with the others.
     if (mask != fragment.mask) {
       const uint32_t rest = fragment.mask & ~mask;
@@ -73,6 +75,51 @@ uint32_t CtaExecutor::name_members(const Warp& warp, Meeting& meeting) {
     absent |= meeting.members[static_cast<size_t>(lane)] & warp.living & ~meeting.mask;
   }
   return absent;
+}
+
+bool CtaExecutor::comes_after(uint32_t pc, uint32_t collective) {
+  const ptx::Cfg& cfg = *kernel_.cfg;
+  const uint32_t from = cfg.block_of(collective), to = cfg.block_of(pc);
+  if (from == to && pc > collective) return true;
+  const auto [it, fresh] = after_.try_emplace({collective, to});
+  if (!fresh) return it->second;
+  std::vector<bool> seen(cfg.blocks().size());
+  std::vector<uint32_t> todo = cfg.blocks()[from].successors;
+  while (!todo.empty() && !seen[to]) {
+    const uint32_t block = todo.back();
+    todo.pop_back();
+    if (block == ptx::Cfg::kExit || seen[block]) continue;
+    seen[block] = true;
+    const std::vector<uint32_t>& next = cfg.blocks()[block].successors;
+    todo.insert(todo.end(), next.begin(), next.end());
+  }
+  return it->second = seen[to];
+}
+
+void CtaExecutor::note_passing(Warp& warp, const Fragment& fragment) {
+  const Op op = kernel_.decoded.body[fragment.pc].op;
+  if (op == Op::Ret || op == Op::Exit) return;
+  for (Fragment& f : warp.fragments) {
+    if (f.wait != Wait::Warp) continue;
+    const uint32_t lanes = fragment.mask & f.absent & ~f.passed;
+    if (!lanes || !comes_after(fragment.pc, f.pc)) continue;
+    if (!f.passed) f.passed_at = fragment.pc;
+    f.passed |= lanes;
+  }
+}
+
+void CtaExecutor::report_passed(const Warp& warp, uint32_t leaving) {
+  const uint32_t base = warp.index * kWarpSize;
+  for (const Fragment& f : warp.fragments) {
+    const uint32_t lanes = f.wait == Wait::Warp ? leaving & f.passed : 0;
+    if (!lanes) continue;
+    const int lane = std::countr_zero(f.mask), other = std::countr_zero(lanes);
+    report(DefectKind::InactiveLane,
+           fmt::format("'{}' names lane {}, which goes on without taking part",
+                       kernel_.function->body[f.pc].spelling(), other),
+           {access(Accessed::Kind::Other, base + static_cast<uint32_t>(lane), f.pc),
+            access(Accessed::Kind::Other, base + static_cast<uint32_t>(other), f.passed_at)});
+  }
 }
 
 bool CtaExecutor::release_warp_waits() {

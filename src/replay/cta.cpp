@@ -61,6 +61,10 @@ void Cta::open_barriers() {
   for (Barrier& barrier : barriers_) {
     if (!barrier.active || !complete(barrier)) continue;
     for (const auto& warp : warps_)
+      if (const uint32_t lane = warp->misplaced(barrier.waiting[warp->index()]); lane < kWarpSize)
+        launch_.fault = warp->fault_at(lane, "lanes of one warp wait at different barriers");
+    if (launch_.fault) return;
+    for (const auto& warp : warps_)
       if (const uint32_t lanes = barrier.waiting[warp->index()])
         warp->release(lanes, barrier.popc, barrier.all, barrier.any);
     barrier.active = false;

@@ -58,10 +58,14 @@ class Warp {
   uint32_t living() const { return living_; }
   uint32_t index() const { return index_; }
 
+  // The first of the waiting lanes that stands at another barrier instruction than the first lane
+  // while one of the two is .aligned, or kWarpSize.
+  uint32_t misplaced(uint32_t lanes) const;
   // Barriers: lanes that wait go on; the result of a reduction goes to those that asked for one.
   void release(uint32_t lanes, uint32_t popc, bool all, bool any);
   // Where a waiting lane stands, for messages.
   Fault waiting_fault(const std::string& what) const;
+  Fault fault_at(uint32_t lane, std::string what) const;
   uint32_t waiting_lanes() const { return living_ & ~running_; }
 
  private:

@@ -55,12 +55,31 @@ bool Warp::fail(FaultKind kind, uint32_t lane, std::string message) {
 }
 
 Fault Warp::waiting_fault(const std::string& what) const {
-  const uint32_t lane = static_cast<uint32_t>(std::countr_zero(waiting_lanes()));
+  return fault_at(static_cast<uint32_t>(std::countr_zero(waiting_lanes())), what);
+}
+
+Fault Warp::fault_at(uint32_t lane, std::string what) const {
   const ptx::Function& function = *launch_.image.functions[frames_[lane].back().function].function;
   // Barriers have been passed when a lane waits at them.
   const uint32_t pc = state_[lane] == State::Barrier ? pc_[lane] - 1 : pc_[lane];
-  return {FaultKind::Deadlock, what, launch_.module.span_of(function.body[pc]), cta_.ctaid(),
-          tid_[lane]};
+  return {FaultKind::Deadlock, std::move(what), launch_.module.span_of(function.body[pc]),
+          cta_.ctaid(), tid_[lane]};
+}
+
+uint32_t Warp::misplaced(uint32_t lanes) const {
+  if (!lanes) return kWarpSize;
+  const auto code = [&](uint32_t lane) {
+    return &launch_.image.functions[frames_[lane].back().function].code[pc_[lane] - 1];
+  };
+  const Code* first = code(static_cast<uint32_t>(std::countr_zero(lanes)));
+  uint32_t found = kWarpSize;
+  for_lanes(lanes, [&](uint32_t lane) {
+    const Code* other = code(lane);
+    if (found == kWarpSize && other != first &&
+        (first->decoded->aligned || other->decoded->aligned))
+      found = lane;
+  });
+  return found;
 }
 
 void Warp::set_state(uint32_t lane, State state) {
