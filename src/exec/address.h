@@ -17,6 +17,7 @@ struct Location {
   Place place = Place::Nowhere;
   uint32_t object = 0;  // tensor id, or index of the variable
   int64_t offset = 0;   // bytes from the object's start
+  friend bool operator==(const Location&, const Location&) = default;
 };
 
 inline constexpr int kTensorShift =

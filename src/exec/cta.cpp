@@ -107,6 +107,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   }
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
+  find_cas_loops();
   store_.set_reconciler(this);
   if (lockstep_) out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
 }
@@ -246,6 +247,12 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::Cvta:
     case Op::Isspacep: {
       if (!(active | symbolic)) return Step::Next;
+      if (cas_test(pc)) {
+        for (uint32_t m = active; m; m &= m - 1)
+          write(warp, std::countr_zero(m), d.text->operands[0],
+                Word::concrete(d.compare == isa::Compare::Eq));
+        return Step::Next;
+      }
       // Under a guard on data the destination keeps its old value where the guard is false.
       std::vector<Word> old;
       std::vector<Word> guards;

@@ -302,6 +302,34 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
                  const Word& value, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc);
+  // cta_cas.cpp: loops around a compare-and-swap
+  struct CasLoop {
+    std::set<uint32_t> loads;  // that give the value which the first turn expects
+    std::set<uint32_t> exits;  // branches that leave the loop before the swap
+    std::set<uint32_t> tests;  // comparisons of what the swap returned with what it expected
+    std::optional<term::FloatFormat> format;  // as what a turn computes with the value
+  };
+  // What a thread's last such load gave.
+  struct OpaqueOld {
+    Location at;
+    MotionId motion = 0;
+    Word word;
+  };
+  void find_cas_loops();
+  std::optional<CasLoop> cas_loop(uint32_t cas) const;
+  const CasLoop* cas_load(uint32_t pc) const;
+  const CasLoop* cas_test(uint32_t pc) const;
+  // A branch on an old value that leaves such a loop before its swap.
+  bool is_cas_exit(const Term& condition, uint32_t pc) const;
+  bool mentions_opaque(const Term& t) const;
+  Word opaque_old(const CasLoop& loop, const Address& at, int width, uint32_t thread, uint32_t pc);
+  // The operation and operand that make `result` out of `old`.
+  std::optional<std::pair<tensor::AtomicKind, Term>> update_of(const Term& result, const Term& old);
+  void split_opaque(const Term& g, Term& on_old, Term& rest);
+  Step execute_cas(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  Step swap_at(const Address& at, int width, const Word& expected, const Word& stored,
+               const Term& early, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc,
+               const std::string& unknown);
   // Bounds and alignment of an access; CTAs that differ leave. False if the representative's is a
   // defect (reported).
   bool check_global(const Address& at, int width, int alignment, bool is_write, uint32_t thread,
@@ -334,6 +362,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   static void touch(std::vector<Touched>& cells, int64_t cell, MotionId motion);
   // A value with the updates that atomics of this CTA made to the cell so far.
   Word with_atomics(const GlobalTensor& tensor, DType dtype, int64_t cell, const Word& value);
+  Word old_value(uint32_t pc);
+  std::optional<tensor::AtomicKind> float_order(tensor::AtomicKind kind, const Term& value,
+                                                const Term& guard);
   Term combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b);
   bool is_raced(Place place, uint32_t object, int64_t offset, int width) const;
   void report_races(Place place, uint32_t object, int64_t offset, int width,
@@ -453,6 +484,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::array<Word, 8> words_;
   std::array<Term, 8> terms_;
   std::array<Term, 4> made_;
+  std::map<uint32_t, CasLoop> cas_loops_;            // by position of the swap
+  absl::flat_hash_map<uint32_t, OpaqueOld> opaque_;  // by thread
+  std::set<term::GroupId> opaque_groups_;
+  int64_t opaques_ = 0;
   uint32_t copies_ = 0;  // asynchronous copies so far
   CtaOutcome out_;
 };

@@ -56,41 +56,90 @@ bool is_float_type(ptx::ScalarType type) {
 
 CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d,
                                               uint32_t pc) {
+  if (static_cast<isa::AtomOp>(d.mode) == isa::AtomOp::Cas) return execute_cas(warp, mask, d, pc);
   const bool returns = d.op == isa::Op::Atom;
   const ptx::Operand& target = d.text->operands[returns ? 1 : 0];
   const ptx::Operand& source = d.text->operands[returns ? 2 : 1];
   const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
   if (!kind) return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
-  if (source.kind == ptx::Operand::Kind::Vector)
-    return abort(pc, "vector atomics are not modelled");
+  const bool vector = source.kind == ptx::Operand::Kind::Vector;
+  const int count = vector ? static_cast<int>(source.elements.size()) : 1;
   // Two halves in one register are two atomics.
   ptx::ScalarType type = d.type;
   if (type == ptx::ScalarType::F16X2) type = ptx::ScalarType::F16;
   if (type == ptx::ScalarType::BF16X2) type = ptx::ScalarType::BF16;
-  if (is_float_type(type) && *kind != tensor::AtomicKind::Add)
-    return abort(pc, "'" + d.text->spelling() + "' is not modelled");
   const int whole = ptx::bits_of(d.type) / 8, width = ptx::bits_of(type) / 8;
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
     const Addresses places = addresses(warp, lane, target, d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
-    const Word value = operand(warp, lane, source, 8 * whole);
     for (const Address& at : places) {
       when_ = at.when;
-      if (!check(at, whole, whole, true, thread, pc)) continue;
-      for (int first = 0; first < whole; first += width) {
+      if (!check(at, whole * count, whole * count, true, thread, pc)) continue;
+      for (int first = 0; first < whole * count; first += width) {
+        const ptx::Operand& element =
+            vector ? source.elements[static_cast<size_t>(first / whole)] : source;
+        const Word value = operand(warp, lane, element, 8 * whole);
         Address part = at;
         part.location.offset += first;
-        atomic_at(part, type, *kind, extract(value, whole, first, width), warp.index, lane, d, pc);
+        atomic_at(part, type, *kind, extract(value, whole, first % whole, width), warp.index, lane,
+                  d, pc);
         if (out_.aborted) return Step::Aborted;
       }
     }
     when_ = {};
-    if (returns)
-      write(warp, lane, d.text->operands[0], refused_at(pc, "the old value of an atomic is used"));
+    if (!returns) continue;
+    const ptx::Operand& result = d.text->operands[0];
+    for (int i = 0; i < count; ++i)
+      write(warp, lane, vector ? result.elements[static_cast<size_t>(i)] : result, old_value(pc));
   }
   return Step::Next;
+}
+
+// Each is a value of its own: two old values are not known to be equal.
+Word CtaExecutor::old_value(uint32_t pc) {
+  return Word::symbolic(poison_term(
+      fmt::format("{} {} old value", kernel_.function->name, pc), term::bv(64), ++opaques_,
+      {PoisonSource::Kind::Refused,
+       "",
+       {kernel_.function->body[pc].spelling(), span(pc), "the old value of an atomic is used"},
+       {}}));
+}
+
+// Floats of one sign are ordered as their bits are, or the other way round: a signed maximum with
+// bits of v >= 0 is a maximum of floats, and so is an unsigned minimum with bits of v < 0. Which
+// sign v has must follow from the guard.
+std::optional<tensor::AtomicKind> CtaExecutor::float_order(tensor::AtomicKind kind,
+                                                           const Term& value, const Term& guard) {
+  const Term zero = store_.real(0);
+  const Term negative = store_.make(Kind::Less, {value, zero});
+  const Term sign[] = {store_.make(Kind::Not, {negative}), store_.make(Kind::LessEq, {zero, value}),
+                       store_.make(Kind::Less, {zero, value})};
+  bool below = false, above = false;
+  const auto note = [&](const Term& t) {
+    below |= t == negative;
+    above |= std::find(std::begin(sign), std::end(sign), t) != std::end(sign);
+  };
+  if (const auto known = store_.as_bool(negative)) *known ? below = true : above = true;
+  std::vector<Term> todo;
+  if (guard.valid()) todo.push_back(guard);
+  while (!todo.empty()) {
+    const Term t = todo.back();
+    todo.pop_back();
+    note(t);
+    if (store_.kind(t) == Kind::And)
+      todo.insert(todo.end(), {store_.child(t, 0), store_.child(t, 1)});
+    if (store_.kind(t) == Kind::Not && store_.kind(store_.child(t, 0)) == Kind::Or)
+      for (int i = 0; i < 2; ++i)
+        todo.push_back(store_.make(Kind::Not, {store_.child(store_.child(t, 0), i)}));
+  }
+  using tensor::AtomicKind;
+  if (above && kind == AtomicKind::MaxSigned) return AtomicKind::Max;
+  if (below && kind == AtomicKind::Min) return AtomicKind::Max;
+  if (above && kind == AtomicKind::MinSigned) return AtomicKind::Min;
+  if (below && kind == AtomicKind::Max) return AtomicKind::Min;
+  return std::nullopt;
 }
 
 void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
@@ -99,9 +148,14 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   const Location& l = at.location;
   const int64_t offset = l.offset;
   const uint32_t thread = warp * kWarpSize + static_cast<uint32_t>(lane);
-  const bool floats = is_float_type(scalar);
+  bool floats = is_float_type(scalar);
   const int width = ptx::bits_of(scalar) / 8;
   const Term g = guard(lane);
+  if (!floats && value.tag == Tag::Real && term::bits_of(value.format) == 8 * width)
+    if (const auto order = float_order(kind, value.term, g)) {
+      kind = *order;
+      floats = true;
+    }
   const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
   if (l.place == Place::Tensor) {
     const TensorId id = l.object;
@@ -133,14 +187,23 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
     // A store of this CTA that is not ordered before it was reported; an ordered one is what the
     // atomic adds to.
     if (const auto it = t.stores.find(cell); it != t.stores.end()) it->second.before_atomics = true;
-    t.atomics_of[cell].push_back(static_cast<uint32_t>(t.atomics.size()));
-    t.atomics.push_back({cell,
-                         motion,
-                         kind,
-                         term_of(value, element_type(info.dtype)),
-                         {thread, pc},
-                         d.scope == isa::Scope::Cta,
-                         g});
+    std::vector<uint32_t>& updates = t.atomics_of[cell];
+    const Term operand = term_of(value, element_type(info.dtype));
+    // Both arms of a branch on data may take the extreme with one value: once, under either guard.
+    const bool idempotent = kind != tensor::AtomicKind::Add && kind != tensor::AtomicKind::Mul &&
+                            kind != tensor::AtomicKind::Xor;
+    for (size_t i = updates.size();
+         idempotent && g.valid() && i-- > 0 && updates.size() - i <= 64;) {
+      tensor::AtomicUpdate& u = t.atomics[updates[i]];
+      if (u.origin.thread != thread || u.kind != kind || u.motion != motion || u.value != operand ||
+          !u.guard.valid())
+        continue;
+      u.guard = store_.make(Kind::Or, {u.guard, g});
+      if (const auto known = store_.as_bool(u.guard); known && *known) u.guard = Term{};
+      return;
+    }
+    updates.push_back(static_cast<uint32_t>(t.atomics.size()));
+    t.atomics.push_back({cell, motion, kind, operand, {thread, pc}, d.scope == isa::Scope::Cta, g});
     return;
   }
   if (l.place != Place::Shared) {
@@ -154,10 +217,11 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   const Word old = is_raced(Place::Shared, l.object, offset, width)
                        ? tainted_word(width)
                        : v.memory.load(offset, width, *this);
-  const term::FloatFormat format = width == 8                       ? term::FloatFormat::F64
-                                   : width == 4                     ? term::FloatFormat::F32
-                                   : scalar == ptx::ScalarType::F16 ? term::FloatFormat::F16
-                                                                    : term::FloatFormat::BF16;
+  const term::FloatFormat format = value.tag == Tag::Real            ? value.format
+                                   : width == 8                      ? term::FloatFormat::F64
+                                   : width == 4                      ? term::FloatFormat::F32
+                                   : scalar == ptx::ScalarType::BF16 ? term::FloatFormat::BF16
+                                                                     : term::FloatFormat::F16;
   const OperandType type =
       floats
           ? OperandType{OperandType::Class::Float, static_cast<uint8_t>(8 * width), false, format}
@@ -176,6 +240,8 @@ Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, 
   switch (kind) {
     case tensor::AtomicKind::Add:
       return store_.make(floats ? Kind::Add : Kind::BvAdd, {a, b});
+    case tensor::AtomicKind::Mul:
+      return store_.make(Kind::Mul, {a, b});
     case tensor::AtomicKind::And:
       return store_.make(Kind::BvAnd, {a, b});
     case tensor::AtomicKind::Or:
@@ -183,9 +249,9 @@ Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, 
     case tensor::AtomicKind::Xor:
       return store_.make(Kind::BvXor, {a, b});
     case tensor::AtomicKind::Min:
-      return choose(Kind::BvUlt, true);
+      return floats ? store_.make(Kind::Min, {a, b}) : choose(Kind::BvUlt, true);
     case tensor::AtomicKind::Max:
-      return choose(Kind::BvUlt, false);
+      return floats ? store_.make(Kind::Max, {a, b}) : choose(Kind::BvUlt, false);
     case tensor::AtomicKind::MinSigned:
       return choose(Kind::BvSlt, true);
     case tensor::AtomicKind::MaxSigned:

@@ -82,7 +82,7 @@ void CtaExecutor::report_under(const Term& guard, Defect defect, bool race) {
 }
 
 bool CtaExecutor::branch_on_poison(const Term& condition, int lane, uint32_t thread, uint32_t pc) {
-  if (!store_.has_poison(condition)) return false;
+  if (!store_.has_poison(condition) || is_cas_exit(condition, pc)) return false;
   if (const Refusal* why = refusal_below(condition)) {
     abort(pc, "a branch depends on '" + why->instruction + "': " + why->reason);
     return true;

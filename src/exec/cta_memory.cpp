@@ -543,6 +543,7 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
   const int width = ptx::bits_of(d.type) / 8;
   const bool vector = dst.kind == ptx::Operand::Kind::Vector;
   const int count = vector ? static_cast<int>(dst.elements.size()) : 1;
+  const CasLoop* const cas = cas_load(pc);
   const bool is_signed = d.type == ptx::ScalarType::S8 || d.type == ptx::ScalarType::S16 ||
                          d.type == ptx::ScalarType::S32;
   for (uint32_t m = mask; m; m &= m - 1) {
@@ -560,7 +561,9 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
         Address part = places[p];
         part.location.offset += i * width;
         // Out of bounds: the defect is reported, and what was read is nobody's.
-        const Word w = ok ? load_at(part, width, thread, pc, d) : tainted_word(width);
+        const Word w = !ok                         ? tainted_word(width)
+                       : cas && places.size() == 1 ? opaque_old(*cas, part, width, thread, pc)
+                                                   : load_at(part, width, thread, pc, d);
         if (out_.aborted) return Step::Aborted;
         // The places are all that there are: the first needs no condition.
         loaded[static_cast<size_t>(i)] =

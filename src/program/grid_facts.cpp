@@ -39,6 +39,8 @@ std::string_view kind_word(AtomicKind kind) {
   switch (kind) {
     case AtomicKind::Add:
       return "add";
+    case AtomicKind::Mul:
+      return "mul";
     case AtomicKind::Min:
     case AtomicKind::MinSigned:
       return "min";
@@ -338,7 +340,8 @@ class Finder {
 
   bool representable(const tensor::AtomicUpdate& u) const {
     if (!(store_.type(u.value) == tensor::leaf_type(info_->dtype))) return false;
-    return !info_->is_float() || u.kind == AtomicKind::Add || u.kind == AtomicKind::Min ||
+    if (!info_->is_float()) return u.kind != AtomicKind::Mul;
+    return u.kind == AtomicKind::Add || u.kind == AtomicKind::Mul || u.kind == AtomicKind::Min ||
            u.kind == AtomicKind::Max;
   }
 

@@ -41,7 +41,7 @@ struct CellStore {
   term::Term guard{};
 };
 
-enum class AtomicKind : uint8_t { Add, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
+enum class AtomicKind : uint8_t { Add, Mul, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
 
 // One atomic without use of its old value, gathered at the end of the launch.
 struct AtomicUpdate {

@@ -83,6 +83,8 @@ Term combine(AtomicKind kind, const Term& a, const Term& b, TermStore& store) {
   switch (kind) {
     case AtomicKind::Add:
       return store.make(real ? Kind::Add : Kind::BvAdd, {a, b});
+    case AtomicKind::Mul:
+      return store.make(Kind::Mul, {a, b});
     case AtomicKind::Min:
       return real ? store.make(Kind::Min, {a, b})
                   : store.make(Kind::Select, {store.make(Kind::BvUlt, {a, b}), a, b});
@@ -110,6 +112,8 @@ Term neutral(AtomicKind kind, term::Type type, TermStore& store) {
   switch (kind) {
     case AtomicKind::Add:
       return real ? store.real(0) : store.bits(0, type.width);
+    case AtomicKind::Mul:
+      return store.real(1);
     case AtomicKind::Min:
       return real ? store.infinity(false) : store.bits(~uint64_t{0}, type.width);
     case AtomicKind::Max:
@@ -128,7 +132,9 @@ Term neutral(AtomicKind kind, term::Type type, TermStore& store) {
 }
 
 bool fits_type(AtomicKind kind, bool real) {
-  return !real || kind == AtomicKind::Add || kind == AtomicKind::Min || kind == AtomicKind::Max;
+  if (!real) return kind != AtomicKind::Mul;
+  return kind == AtomicKind::Add || kind == AtomicKind::Mul || kind == AtomicKind::Min ||
+         kind == AtomicKind::Max;
 }
 
 }  // namespace
