@@ -117,10 +117,20 @@ class Check {
 
   // One launch: executed, its facts found, the tensors' next versions made.
   void step(char name, const exec::Launch& launch, Executed& out) {
+    const exec::ProgramState before = out.state;
+    const exec::LaunchResult first = step(name, launch, out, before, nullptr);
+    if (!first.has_last || !out.complete) return;
+    const exec::ProgramState after = out.state;
+    const exec::LastPhase last{after, *first.pieces};
+    step(name, launch, out, before, &last);
+  }
+
+  exec::LaunchResult step(char name, const exec::Launch& launch, Executed& out,
+                          const exec::ProgramState& before, const exec::LastPhase* last) {
     exec::LaunchResult launched;
     {
       StageTimer timer(result_.statistics, "execute");
-      launched = exec::run_launch(*session_, out.state, launch);
+      launched = exec::run_launch(*session_, before, launch, last);
     }
     result_.statistics.count("thread_instructions", launched.thread_instructions);
     result_.statistics.count("cta_classes", launched.classes);
@@ -148,6 +158,7 @@ class Check {
     }
     for (const tensor::ClassPieces& cls : launched.pieces->classes)
       for (const tensor::TensorPiece& piece : cls.tensors) out.written.insert(piece.tensor);
+    return launched;
   }
 
   void note_vacuous(char name, const instance::Program& program, const Executed& executed) {

@@ -45,9 +45,78 @@ void merge_defects(std::vector<Defect>& into, std::vector<Defect>&& from, int64_
   }
 }
 
-}  // namespace
+std::pair<TensorId, int64_t> counter_of(const tensor::ClassPieces& cls, size_t ordinal) {
+  return {cls.ticket->tensor, cls.ticket->cell + cls.motions->value(cls.ticket->motion, ordinal)};
+}
 
-LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch) {
+// How many CTAs took numbers from each counter; whether each class was executed with that.
+std::pair<TicketCounts, bool> count_tickets(const std::vector<tensor::ClassPieces>& classes) {
+  TicketCounts counts;
+  bool right = true;
+  for (const tensor::ClassPieces& cls : classes)
+    for (size_t i = 0; cls.ticket && i < cls.motions->size(); ++i)
+      if (cls.motions->alive(i)) ++counts[counter_of(cls, i)];
+  for (const tensor::ClassPieces& cls : classes)
+    for (size_t i = 0; cls.ticket && i < cls.motions->size(); ++i)
+      if (cls.motions->alive(i)) right &= counts.at(counter_of(cls, i)) == cls.ticket->sharing;
+  return {std::move(counts), right};
+}
+
+// Whichever CTA of those that share a counter is the last must do the same. One of them stays.
+std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& classes,
+                                         const tensor::LaunchPieces& first,
+                                         term::TermStore& store) {
+  constexpr int64_t kMost = 1 << 22;
+  using Stores = std::map<std::pair<TensorId, int64_t>, Term>;
+  std::map<std::pair<TensorId, int64_t>, Stores> chosen;
+  std::set<std::pair<TensorId, int64_t>> touched;  // by CTAs that are not last, behind no fence
+  for (const tensor::ClassPieces& cls : first.classes) {
+    for (size_t i = 0; i < cls.motions->size(); ++i) {
+      if (!cls.motions->alive(i)) continue;
+      for (const tensor::GlobalRead& r : cls.reads)
+        for (int64_t c = r.cell; c < r.cell + r.cells; ++c)
+          touched.insert({r.tensor, c + cls.motions->value(r.motion, i)});
+      for (const tensor::TensorPiece& piece : cls.tensors)
+        for (const tensor::CellStore& s : piece.stores)
+          if (!s.released) touched.insert({piece.tensor, s.cell + cls.motions->value(s.motion, i)});
+      if (touched.size() > kMost) return "too many accesses beside those of the last block";
+    }
+  }
+  int64_t seen = 0;
+  for (tensor::ClassPieces& cls : classes) {
+    std::vector<bool> kept(cls.motions->size());
+    for (size_t i = 0; i < cls.motions->size(); ++i) {
+      if (!cls.motions->alive(i)) continue;
+      Stores mine;
+      for (const tensor::TensorPiece& piece : cls.tensors)
+        for (const tensor::CellStore& s : piece.stores) {
+          const int64_t cell = s.cell + cls.motions->value(s.motion, i);
+          if (touched.contains({piece.tensor, cell}))
+            return "the last block stores where other blocks read or store in no order with it";
+          mine[{piece.tensor, cell}] = tensor::at_cta(s.value, *cls.motions, i, store);
+          if (++seen > kMost) return "too many stores of last blocks";
+        }
+      const auto [it, fresh] = chosen.try_emplace(counter_of(cls, i), mine);
+      if (!fresh && it->second != mine) return "what is stored depends on which block is the last";
+      kept[i] = fresh;
+    }
+    // The representative of a class cannot leave it; a class none of whose CTAs is kept stores
+    // nothing.
+    if (std::find(kept.begin(), kept.end(), true) == kept.end()) cls.tensors.clear();
+    kept[0] = true;
+    cls.motions->narrow([&](size_t i) { return kept[i]; });
+    cls.reads.clear();
+  }
+  return std::nullopt;
+}
+
+void refuse_all(LaunchResult& result, const Launch& launch, std::string reason) {
+  result.refusals.push_back({launch.kernel->function->name, {}, std::move(reason)});
+  result.aborted_ctas = static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+}
+
+LaunchResult run_classes(Session& session, const ProgramState& state, const Launch& launch,
+                         const LastPhase* last, const TicketCounts* sharing) {
   LaunchResult result;
   result.pieces = std::make_shared<tensor::LaunchPieces>();
   result.pieces->launch = launch.index;
@@ -82,6 +151,7 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
 
   std::set<std::string> notes;
   std::set<TensorId> tracked;
+  TicketCounts tickets;
   std::vector<tensor::Cta> rest = all_ctas(launch.grid);
   arrange(rest, session.options);
   while (!rest.empty()) {
@@ -89,7 +159,8 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
       return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
     };
     std::set<RacedPlace> raced;
-    CtaOutcome outcome = CtaExecutor(session, state, launch, start(), tracked, raced).run();
+    CtaOutcome outcome =
+        CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last).run();
     result.thread_instructions += outcome.thread_instructions;
     if (!outcome.written_unexpectedly.empty()) {
       // Reads before the unexpected store were not kept: everything again, this time with them.
@@ -102,6 +173,7 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
         result.refusals.clear();
         result.aborted_ctas = 0;
         result.classes = 0;
+        tickets.clear();
         rest = all_ctas(launch.grid);
         arrange(rest, session.options);
         continue;
@@ -112,7 +184,9 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     while (!outcome.aborted &&
            !std::includes(raced.begin(), raced.end(), outcome.raced.begin(), outcome.raced.end())) {
       raced.insert(outcome.raced.begin(), outcome.raced.end());
-      CtaOutcome again = CtaExecutor(session, state, launch, start(), tracked, raced).run();
+      CtaOutcome again =
+          CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last)
+              .run();
       result.thread_instructions += again.thread_instructions;
       outcome.pieces = std::move(again.pieces);
       outcome.raced = std::move(again.raced);
@@ -145,6 +219,9 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     if (session.options.whole_grid) left.assign(rest.begin() + 1, rest.end());
     rest = std::move(left);
 
+    if (outcome.pieces.ticket)
+      for (size_t i = 0; i < motions.size(); ++i)
+        if (motions.alive(i)) ++tickets[counter_of(outcome.pieces, i)];
     if (outcome.aborted) result.aborted_ctas += members;
     result.pieces->classes.push_back(std::move(outcome.pieces));
     if (outcome.out_of_budget || session.budget.spent()) {
@@ -154,6 +231,34 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
     }
   }
   result.notes.assign(notes.begin(), notes.end());
+  return result;
+}
+
+}  // namespace
+
+LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
+                        const LastPhase* last) {
+  // Only when all CTAs have run is it known how many share a counter.
+  LaunchResult result = run_classes(session, state, launch, last, nullptr);
+  if (auto [counts, right] = count_tickets(result.pieces->classes); !right) {
+    result = run_classes(session, state, launch, last, &counts);
+    if (!count_tickets(result.pieces->classes).second)
+      refuse_all(result, launch, "how many blocks take numbers from one counter is not known");
+  }
+  std::vector<tensor::ClassPieces>& classes = result.pieces->classes;
+  const auto decides = [](const auto& cls) { return cls.ticket && cls.ticket->decides; };
+  if (result.aborted_ctas > 0 || std::none_of(classes.begin(), classes.end(), decides))
+    return result;
+  std::optional<std::string> wrong;
+  if (!std::all_of(classes.begin(), classes.end(), decides))
+    wrong = "some blocks go by a number from a counter and others do not";
+  else if (last)
+    wrong = keep_one_last(classes, last->first, session.store);
+  if (wrong) {
+    classes.clear();
+    refuse_all(result, launch, *wrong);
+  }
+  result.has_last = !last;
   return result;
 }
 

@@ -45,18 +45,25 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
 
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
                          std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
-                         const std::set<RacedPlace>& raced)
+                         const std::set<RacedPlace>& raced, const TicketCounts& tickets,
+                         const TicketCounts* known, const LastPhase* last)
     : session_(session),
       store_(session.store),
       state_(state),
       launch_(launch),
       kernel_(*launch.kernel),
       raced_before_(raced),
+      tickets_(tickets),
+      known_tickets_(known),
+      last_(last),
       motions_(std::make_shared<tensor::MotionTable>(std::move(ctas))),
       threads_(launch.block[0] * launch.block[1] * launch.block[2]),
       thread_states_(threads_),
       order_(threads_, has_partial_barriers(kernel_, threads_)),
-      lockstep_(session.options.assumes("warp-lockstep")) {
+      lockstep_(session.options.assumes("warp-lockstep")),
+      takes_tickets_(std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
+                                 [](const isa::Decoded& d) { return d.row && d.op == Op::Atom; })),
+      contents_(&state) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
     Warp warp;
@@ -271,9 +278,10 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
             old.push_back(operand(warp, lane, *targets[i], d.dst_types[i].width));
         }
       }
-      if (d.op == Op::Pure)
+      if (d.op == Op::Pure) {
         execute_pure(warp, active | symbolic, d, pc);
-      else
+        if (ticket_ && d.text->opcode == "setp") decide_by_ticket(warp, active | symbolic, d);
+      } else
         execute_mov(warp, active | symbolic, d);
       if (symbolic) {
         size_t at = 0, which = 0;
@@ -296,6 +304,7 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::Prefetch:
       return Step::Next;
     case Op::Fence:
+      execute_fence(warp, active | symbolic, d);
       return Step::Next;
     default:
       break;
@@ -482,9 +491,19 @@ CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t t
 
 void CtaExecutor::finish(CtaOutcome& out) {
   out.pieces.motions = motions_;
+  if (ticket_) out.pieces.ticket = ticket_->place;
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     GlobalTensor& t = tensors_[id];
     std::move(t.reads.begin(), t.reads.end(), std::back_inserter(out.pieces.reads));
+    if (last_ && ticket_ && ticket_->wraps && ticket_->place.tensor == id) {
+      GlobalEntry zero;
+      zero.motion = ticket_->place.motion;
+      zero.word = Word::concrete(0);
+      zero.origin = {ticket_->when.thread, ticket_->instruction};
+      zero.behind = true;
+      auto [it, fresh] = t.stores.try_emplace(ticket_->place.cell, zero);
+      if (!fresh && !it->second.behind) it->second = zero;
+    }
     if (t.stores.empty() && t.atomics.empty()) continue;
     const DType dtype = (*state_.tensors)[id].dtype;
     const int bits = 8 * dtype_size(dtype);
@@ -496,12 +515,13 @@ void CtaExecutor::finish(CtaOutcome& out) {
                   isa::OperandType::Class::Bits, static_cast<uint8_t>(bits), false, {}};
     tensor::TensorPiece piece;
     piece.tensor = id;
-    for (uint32_t i = 0; i < t.atomics.size(); ++i)
+    for (uint32_t i = 0; i < t.atomics.size() && !last_; ++i)
       if (!t.overwritten.contains(i)) piece.atomics.push_back(std::move(t.atomics[i]));
     piece.stores.reserve(t.stores.size());
     for (const auto& [cell, entry] : t.stores)
-      piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin,
-                              entry.guarded, entry.before_atomics, entry.guard});
+      if (!last_ || entry.behind)
+        piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin,
+                                entry.guarded, entry.before_atomics, entry.guard, entry.released});
     std::sort(piece.stores.begin(), piece.stores.end(),
               [](const tensor::CellStore& a, const tensor::CellStore& b) {
                 return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell);

@@ -49,13 +49,18 @@ struct CtaOutcome {
   int64_t thread_instructions = 0;
 };
 
+// How many CTAs took a number, by counter: those of earlier classes, or all of them once that is
+// known.
+using TicketCounts = std::map<std::pair<TensorId, int64_t>, int64_t>;
+
 class CtaExecutor : private WordJoiner, private term::MotionReconciler {
  public:
   // `ctas`: the CTAs that may share the class, the representative first. `tracked`: tensors whose
   // reads are kept.
   CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
               std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
-              const std::set<RacedPlace>& raced);
+              const std::set<RacedPlace>& raced, const TicketCounts& tickets,
+              const TicketCounts* known, const LastPhase* last);
   ~CtaExecutor() override;
 
   CtaOutcome run();
@@ -140,6 +145,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     RaceShadow shadow;
     absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
   };
+  // A point of a thread's execution.
+  struct Moment {
+    uint32_t thread = 0, epoch = 0, clock = 0;
+  };
   struct GlobalEntry {
     MotionId motion = 0;
     Word word;
@@ -147,6 +156,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     bool guarded = false;  // every store to it was under a guard on data
     Term guard;            // then: the condition that one of them happens
     bool before_atomics = false;
+    Moment when{};
+    std::optional<Moment> fence{};  // the first one that is known to come after it
+    bool released = false;          // that fence comes before the ticket
+    bool behind = false;            // the store comes after the ticket
   };
   // The cells that accesses of one motion touch.
   struct Touched {
@@ -160,6 +173,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     absl::flat_hash_map<int64_t, GlobalEntry> stores;  // by storage cell of the representative
     std::vector<Touched> read_cells, written_cells;    // written: by atomics too
     std::vector<tensor::AtomicUpdate> atomics;
+    std::vector<std::pair<Moment, std::optional<Moment>>> atomic_moments;  // with their fences
     absl::flat_hash_map<int64_t, std::vector<uint32_t>>
         atomics_of;                             // by cell: indices into atomics, in their order
     absl::flat_hash_set<uint32_t> overwritten;  // atomics that a later store of the CTA replaced
@@ -302,6 +316,27 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
                  const Word& value, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc);
+  // cta_ticket.cpp: the last CTA of those that share a counter
+  struct Ticket {
+    tensor::Ticket place;
+    Moment when;
+    uint32_t instruction = 0;
+    uint64_t start = 0, step = 0;
+    int width = 0;
+    bool wraps = false;  // the last one sets the counter to zero
+    Term number;         // stands for all numbers but the last; invalid: it is known
+  };
+  Moment moment(uint32_t thread) const;
+  bool is_before(const Moment& m, uint32_t thread) const;
+  bool behind_ticket(uint32_t thread) const;
+  void execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d);
+  std::optional<Word> take_ticket(const Address& at, uint64_t step, uint32_t thread,
+                                  const isa::Decoded& d, uint32_t pc);
+  // A predicate that is the same for all numbers but the last becomes known.
+  void decide_by_ticket(Warp& warp, uint32_t mask, const isa::Decoded& d);
+  // Whether what the first execution wrote to the cell is ordered before the read; else reported.
+  bool reads_released(TensorId tensor, int64_t cell, MotionId motion, bool weak, uint32_t thread,
+                      uint32_t pc);
   // cta_cas.cpp: loops around a compare-and-swap
   struct CasLoop {
     std::set<uint32_t> loads;  // that give the value which the first turn expects
@@ -336,7 +371,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                     uint32_t pc);
   bool check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write,
                       uint32_t thread, uint32_t pc);
-  Word load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent);
+  // `weak`: without order of its own.
+  Word load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent,
+                   bool weak);
   // The content of a cell; `by` names the load, and is absent where the engine itself looks (a
   // guarded store's old content).
   Word load_cell(TensorId tensor, int64_t cell, MotionId motion, std::optional<tensor::Origin> by);
@@ -448,6 +485,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   const Launch& launch_;
   const Kernel& kernel_;
   const std::set<RacedPlace>& raced_before_;
+  const TicketCounts& tickets_;
+  const TicketCounts* known_tickets_;
+  const LastPhase* last_;
   std::shared_ptr<tensor::MotionTable> motions_;
   uint32_t threads_ = 0;
   std::vector<Warp> warps_;
@@ -484,6 +524,11 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::array<Word, 8> words_;
   std::array<Term, 8> terms_;
   std::array<Term, 4> made_;
+  bool takes_tickets_ = false;  // some atomic's old value is kept
+  std::optional<Ticket> ticket_;
+  absl::flat_hash_map<Term, std::optional<bool>> ticket_answers_;
+  bool acquired_ = false;         // a fence came behind the ticket
+  const ProgramState* contents_;  // what the access at hand reads below this CTA's own stores
   std::map<uint32_t, CasLoop> cas_loops_;            // by position of the swap
   absl::flat_hash_map<uint32_t, OpaqueOld> opaque_;  // by thread
   std::set<term::GroupId> opaque_groups_;

@@ -71,7 +71,7 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
         Address part = from;
         part.location.offset += done;
         copy.parts.emplace_back(
-            ok ? load_global(part, step, thread, pc, false) : tainted_word(step), step);
+            ok ? load_global(part, step, thread, pc, false, true) : tainted_word(step), step);
       }
       if (ok && tensors_[from.location.object].tracked) {
         const int element = (*state_.tensors)[from.location.object].element_size();

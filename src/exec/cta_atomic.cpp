@@ -60,8 +60,12 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
   const bool returns = d.op == isa::Op::Atom;
   const ptx::Operand& target = d.text->operands[returns ? 1 : 0];
   const ptx::Operand& source = d.text->operands[returns ? 2 : 1];
-  const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
-  if (!kind) return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
+  // An increment that does not wrap is an addition of one; whether it wraps is asked below.
+  const bool increments = static_cast<isa::AtomOp>(d.mode) == isa::AtomOp::Inc;
+  const auto kind = increments ? tensor::AtomicKind::Add
+                               : gathered_kind(static_cast<isa::AtomOp>(d.mode), d.type);
+  if (!kind || (increments && !returns))
+    return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
   const bool vector = source.kind == ptx::Operand::Kind::Vector;
   const int count = vector ? static_cast<int>(source.elements.size()) : 1;
   // Two halves in one register are two atomics.
@@ -74,13 +78,36 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
     const Addresses places = addresses(warp, lane, target, d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
+    if (behind_ticket(thread)) return abort(pc, "atomics of the last block that shares a counter");
+    contents_ = &state_;
+    std::optional<Word> ticket;
+    if (returns && !vector && places.size() == 1 && !is_float_type(type) &&
+        *kind == tensor::AtomicKind::Add && std::popcount(mask) == 1) {
+      const Word value = operand(warp, lane, source, 8 * whole);
+      if (value.tag == Tag::Concrete && !value.motion &&
+          check(places[0], whole, whole, true, thread, pc))
+        ticket = take_ticket(places[0], increments ? 1 : value.bits, thread, d, pc);
+      if (increments && ticket) {
+        // Old values up to the bound less one stay below it; the last may reach it and wrap.
+        const Ticket& t = *ticket_;
+        const uint64_t most = t.start + static_cast<uint64_t>(t.place.sharing) - 1;
+        if (most > value.bits) return abort(pc, "a counter that wraps while numbers are taken");
+        if (most == value.bits) ticket_->wraps = true;
+      }
+    }
+    if (increments && !ticket)
+      return abort(pc, "'" + d.text->spelling() + "' is no commuting atomic");
     for (const Address& at : places) {
       when_ = at.when;
       if (!check(at, whole * count, whole * count, true, thread, pc)) continue;
       for (int first = 0; first < whole * count; first += width) {
         const ptx::Operand& element =
             vector ? source.elements[static_cast<size_t>(first / whole)] : source;
-        const Word value = operand(warp, lane, element, 8 * whole);
+        Word value = operand(warp, lane, element, 8 * whole);
+        if (increments)
+          value = Word::concrete(ticket_->wraps && ticket_->place.sharing == 1
+                                     ? (0 - ticket_->start) & 0xffffffffu
+                                     : 1);
         Address part = at;
         part.location.offset += first;
         atomic_at(part, type, *kind, extract(value, whole, first % whole, width), warp.index, lane,
@@ -92,7 +119,8 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     if (!returns) continue;
     const ptx::Operand& result = d.text->operands[0];
     for (int i = 0; i < count; ++i)
-      write(warp, lane, vector ? result.elements[static_cast<size_t>(i)] : result, old_value(pc));
+      write(warp, lane, vector ? result.elements[static_cast<size_t>(i)] : result,
+            ticket ? *ticket : old_value(pc));
   }
   return Step::Next;
 }
@@ -204,6 +232,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
     }
     updates.push_back(static_cast<uint32_t>(t.atomics.size()));
     t.atomics.push_back({cell, motion, kind, operand, {thread, pc}, d.scope == isa::Scope::Cta, g});
+    t.atomic_moments.emplace_back(moment(thread), std::nullopt);
     return;
   }
   if (l.place != Place::Shared) {

@@ -58,9 +58,10 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
   }
   if (t.tracked) {
     separate(t.written_cells, cell, motion);
-    if (const auto it = t.stores.find(cell); it != t.stores.end())
+    const bool older = contents_ != &state_;
+    if (const auto it = t.stores.find(cell); it != t.stores.end() && (!older || it->second.behind))
       return with_atomics(t, dtype, cell, it->second.word);
-    if (t.atomics_of.contains(cell))
+    if (!older && t.atomics_of.contains(cell))
       return with_atomics(t, dtype, cell, older_content(id, cell, motion));
     if (by && t.declared && !t.may_read) {
       Accessed a = access(Accessed::Kind::Read, by->thread, by->instruction);
@@ -101,7 +102,7 @@ Word CtaExecutor::between_elements(TensorId id, int64_t cell, MotionId motion,
 Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const DType dtype = info.dtype;
-  const tensor::TensorVersion& version = *state_.versions[id];
+  const tensor::TensorVersion& version = *contents_->versions[id];
   if (info.init == tensor::TensorInfo::Init::Input && version.is_initial()) {
     const Term leaf = store_.leaf(info.input_group, {cell, motion});
     return is_float(dtype) ? Word::real(leaf, tensor::float_format(dtype)) : Word::symbolic(leaf);
@@ -136,7 +137,7 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
 }
 
 Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uint32_t pc,
-                              bool non_coherent) {
+                              bool non_coherent, bool weak) {
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
@@ -144,6 +145,13 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
   const int64_t first = offset / element, last = (offset + width - 1) / element;
   const MotionId motion = cell_motion(at.motion, element);
   GlobalTensor& t = tensors_[id];
+  contents_ = behind_ticket(thread) ? &last_->after : &state_;
+  if (contents_ != &state_)
+    for (int64_t c = first; c <= last; ++c) {
+      const auto own = t.stores.find(c);
+      if (own != t.stores.end() && own->second.behind) continue;
+      if (!reads_released(id, c, motion, weak, thread, pc)) return tainted_word(width);
+    }
   if (t.tracked) {
     track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Read));
     if (non_coherent)
@@ -189,6 +197,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
   const int element = info.element_size();
   const int64_t offset = at.location.offset;
   GlobalTensor& t = tensors_[id];
+  contents_ = behind_ticket(thread) ? &last_->after : &state_;
   if (!t.may_write) {
     Accessed a = access(Accessed::Kind::Write, thread, pc);
     a.where = info.name;
@@ -234,6 +243,8 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
                         : fresh  ? g
                                  : store_.make(Kind::Or, {it->second.guard, g});
     it->second = {motion, now, {thread, pc}, guarded, either};
+    it->second.when = moment(thread);
+    it->second.behind = contents_ != &state_;
   }
   track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word));
   if (is_raced(Place::Tensor, id, offset, width))

@@ -469,7 +469,8 @@ Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_
                           const isa::Decoded& d) {
   switch (at.location.place) {
     case Place::Tensor:
-      return load_global(at, width, thread, pc, d.non_coherent);
+      return load_global(at, width, thread, pc, d.non_coherent,
+                         d.semantics == isa::Semantics::Weak && !d.is_volatile);
     case Place::Shared:
       return load_shared(at, width, thread, pc);
     case Place::Local: {

@@ -107,7 +107,15 @@ struct Suspicion {
 // What was assumed on the way: name and detail.
 using Assumptions = std::set<std::pair<std::string, std::string>>;
 
+// The second execution of a launch whose last CTA works on what the others left (cta_ticket.cpp):
+// what the first one left, and its pieces.
+struct LastPhase {
+  const ProgramState& after;
+  const tensor::LaunchPieces& first;
+};
+
 struct LaunchResult {
+  bool has_last = false;  // a second execution has to follow
   std::shared_ptr<tensor::LaunchPieces> pieces;
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
@@ -133,6 +141,7 @@ struct Session {
 
 // Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;
 // the caller makes the next versions from the pieces.
-LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch);
+LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
+                        const LastPhase* last = nullptr);
 
 }  // namespace coequal::exec

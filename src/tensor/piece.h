@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct CellStore {
   // With `guarded`: the condition under which some store of the CTA to the cell happens, where it
   // is known.
   term::Term guard{};
+  bool released = false;  // by a fence before the CTA took its ticket
 };
 
 enum class AtomicKind : uint8_t { Add, Mul, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
@@ -52,6 +54,16 @@ struct AtomicUpdate {
   Origin origin;
   bool scope_cta = false;  // .cta scope: covers only the threads of its CTA
   term::Term guard{};      // the condition on data under which it happens; invalid: always
+  bool released = false;   // by a fence before the CTA took its ticket
+};
+
+// The counter from which a CTA took a number, and how many CTAs share it.
+struct Ticket {
+  TensorId tensor = 0;
+  int64_t cell = 0;
+  MotionId motion = 0;
+  int64_t sharing = 0;
+  bool decides = false;  // what the CTA does depends on whether its number is the last
 };
 
 // A load of global memory, kept where the tensor may be written in the same launch. Its order
@@ -77,6 +89,7 @@ struct ClassPieces {
   std::shared_ptr<MotionTable> motions;  // with the CTAs that stayed in the class
   std::vector<TensorPiece> tensors;
   std::vector<GlobalRead> reads;
+  std::optional<Ticket> ticket;
 };
 
 // All classes of one launch, and how to name its instructions.
