@@ -437,7 +437,7 @@ CtaExecutor::Step CtaExecutor::execute_cas(Warp& warp, uint32_t mask, const isa:
       inner.guard[static_cast<size_t>(lane)] = rest;
       fork_ = rest.valid() ? &inner : nullptr;
     }
-    const std::vector<Address> places =
+    const Addresses places =
         addresses(warp, lane, d.text->operands[1], d.space, pc, true);
     Step step = out_.aborted ? Step::Aborted : Step::Next;
     if (step == Step::Next && !places.empty()) {

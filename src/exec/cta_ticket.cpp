@@ -60,7 +60,7 @@ std::optional<Word> CtaExecutor::take_ticket(const Address& at, uint64_t step, u
   GlobalTensor& t = tensors_[id];
   if (t.stores.contains(cell) || t.atomics_of.contains(cell)) return std::nullopt;
   const Word start = older_content(id, cell, motion);
-  if (start.tag != Tag::Concrete || start.motion) return std::nullopt;
+  if (!start.is_number() || start.motion) return std::nullopt;
 
   // CTAs that take numbers from this counter; of the class those with as many stay.
   absl::flat_hash_map<int64_t, int64_t> sharing;

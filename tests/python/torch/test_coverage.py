@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from coequal._torch import coverage
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "torch.md"
