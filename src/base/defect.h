@@ -69,7 +69,13 @@ struct Defect {
   std::vector<std::string> inputs;
   // Consequences and repetitions folded under this one, each a line of text.
   std::vector<std::string> also;
-  int64_t count = 1;  // how often it was seen, `accesses` being the first
+  int64_t count =
+      1;  // how often it was seen, `accesses` being the first in the order of add_defect
 };
+
+// Adds a finding. The same one at another place (kind, program, launches, lines and objects agree)
+// counts once more, and of both the accesses of the lowest block and thread are kept: what is
+// reported does not depend on the order of execution.
+void add_defect(std::vector<Defect>& to, Defect found);
 
 }  // namespace coequal

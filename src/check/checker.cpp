@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "check/lower.h"
 #include "check/replay_findings.h"
@@ -639,29 +640,20 @@ class Check {
 
   // Findings that differ only in the cells they concern are one.
   void add_defects(std::vector<Defect> defects) {
-    for (Defect& d : defects) {
-      const auto same = [&](const Defect& have) {
-        if (have.kind != d.kind || have.program != d.program ||
-            have.accesses.size() != d.accesses.size())
-          return false;
-        for (size_t i = 0; i < d.accesses.size(); ++i)
-          if (!(have.accesses[i].span == d.accesses[i].span) ||
-              have.accesses[i].where != d.accesses[i].where)
-            return false;
-        return true;
-      };
-      const auto it = std::find_if(result_.defects.begin(), result_.defects.end(), same);
-      if (it != result_.defects.end())
-        it->count += d.count;
-      else
-        result_.defects.push_back(std::move(d));
-    }
+    for (Defect& d : defects) add_defect(result_.defects, std::move(d));
   }
 
   void add_notes(const std::vector<std::string>& notes) {
     for (const std::string& n : notes)
       if (std::find(result_.notes.begin(), result_.notes.end(), n) == result_.notes.end())
         result_.notes.push_back(n);
+  }
+
+  static std::tuple<char, int32_t, std::string_view, uint32_t, DefectKind> order_of(
+      const Defect& d) {
+    if (d.accesses.empty()) return {d.program, 0, {}, 0, d.kind};
+    const coequal::Access& first = d.accesses.front();
+    return {d.program, first.launch, first.span.file, first.span.line, d.kind};
   }
 
   // Proofs are over finite reals: what that leaves out is assumed, or nothing is proved.
@@ -697,6 +689,9 @@ class Check {
     if (!kernels_.compiler_version().empty())
       result_.assumptions.push_back({"toolchain", kernels_.compiler_version()});
     result_.statistics.count("term_nodes", static_cast<int64_t>(store_.node_count()));
+    // By program, launch and line, so that causes come before what follows from them.
+    std::stable_sort(result_.defects.begin(), result_.defects.end(),
+                     [](const Defect& a, const Defect& b) { return order_of(a) < order_of(b); });
     result_.verdict = report::derive_verdict(result_);
     if (interrupted_ && interrupted_->load(std::memory_order_relaxed))
       result_.verdict = Verdict::Interrupted;

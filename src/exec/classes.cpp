@@ -25,26 +25,6 @@ void arrange(std::vector<tensor::Cta>& ctas, const Options& options) {
     std::shuffle(ctas.begin(), ctas.end(), std::mt19937_64(options.seed));
 }
 
-// The same finding of another class counts once more, with the first one's accesses.
-void merge_defects(std::vector<Defect>& into, std::vector<Defect>&& from, int64_t ctas) {
-  const auto same = [](const Defect& a, const Defect& b) {
-    if (a.kind != b.kind || a.accesses.size() != b.accesses.size()) return false;
-    for (size_t i = 0; i < a.accesses.size(); ++i)
-      if (!(a.accesses[i].span == b.accesses[i].span) || a.accesses[i].where != b.accesses[i].where)
-        return false;
-    return true;
-  };
-  for (Defect& d : from) {
-    d.count *= ctas;
-    const auto it =
-        std::find_if(into.begin(), into.end(), [&](const Defect& have) { return same(have, d); });
-    if (it != into.end())
-      it->count += d.count;
-    else
-      into.push_back(std::move(d));
-  }
-}
-
 std::pair<TensorId, int64_t> counter_of(const tensor::ClassPieces& cls, size_t ordinal) {
   return {cls.ticket->tensor, cls.ticket->cell + cls.motions->value(cls.ticket->motion, ordinal)};
 }
@@ -206,7 +186,10 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
     const auto members = static_cast<int64_t>(motions.alive_count());
     notes.insert(outcome.notes.begin(), outcome.notes.end());
     result.assumptions.insert(outcome.assumptions.begin(), outcome.assumptions.end());
-    merge_defects(result.defects, std::move(outcome.defects), members);
+    for (Defect& d : outcome.defects) {
+      d.count *= members;
+      add_defect(result.defects, std::move(d));
+    }
     std::move(outcome.suspicions.begin(), outcome.suspicions.end(),
               std::back_inserter(result.suspicions));
     for (Refusal& r : outcome.refusals)

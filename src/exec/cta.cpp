@@ -551,18 +551,12 @@ coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread,
 
 void CtaExecutor::report(DefectKind kind, std::string message,
                          std::vector<coequal::Access> accesses) {
-  const auto line = [&](size_t i) { return i < accesses.size() ? accesses[i].span.line : 0u; };
-  auto [it, fresh] = defect_index_.try_emplace({kind, {line(0), line(1)}}, out_.defects.size());
-  if (!fresh) {
-    ++out_.defects[it->second].count;
-    return;
-  }
   Defect defect;
   defect.kind = kind;
   defect.program = state_.name;
   defect.message = std::move(message);
   defect.accesses = std::move(accesses);
-  out_.defects.push_back(std::move(defect));
+  add_defect(out_.defects, std::move(defect));
 }
 
 CtaExecutor::Step CtaExecutor::abort(uint32_t pc, std::string reason) {

@@ -503,7 +503,6 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<std::string, term::GroupId> poison_groups_;
   absl::flat_hash_map<term::GroupId, Provenance> address_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
-  std::map<std::pair<DefectKind, std::pair<uint32_t, uint32_t>>, size_t> defect_index_;
   std::string unwritten_name_,
       unwritten_where_;  // what the memory at hand is called in messages, and in an access
   std::optional<tensor::Origin>

@@ -84,8 +84,7 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     if (returns && !vector && places.size() == 1 && !is_float_type(type) &&
         *kind == tensor::AtomicKind::Add && std::popcount(mask) == 1) {
       const Word value = operand(warp, lane, source, 8 * whole);
-      if (value.is_number() && !value.motion &&
-          check(places[0], whole, whole, true, thread, pc))
+      if (value.is_number() && !value.motion && check(places[0], whole, whole, true, thread, pc))
         ticket = take_ticket(places[0], increments ? 1 : value.bits, thread, d, pc);
       if (increments && ticket) {
         // Old values up to the bound less one stay below it; the last may reach it and wrap.

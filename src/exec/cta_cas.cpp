@@ -437,8 +437,7 @@ CtaExecutor::Step CtaExecutor::execute_cas(Warp& warp, uint32_t mask, const isa:
       inner.guard[static_cast<size_t>(lane)] = rest;
       fork_ = rest.valid() ? &inner : nullptr;
     }
-    const Addresses places =
-        addresses(warp, lane, d.text->operands[1], d.space, pc, true);
+    const Addresses places = addresses(warp, lane, d.text->operands[1], d.space, pc, true);
     Step step = out_.aborted ? Step::Aborted : Step::Next;
     if (step == Step::Next && !places.empty()) {
       const auto old = opaque_.find(thread);
