@@ -32,6 +32,13 @@ constexpr int kPrecisions[] = {96, 320, 1500};
 // a difference.
 constexpr double kSmall = 0x1p-14;
 
+// Whether a value is too small for a normal float (or double).
+bool is_subnormal(const Value& v, bool doubles) {
+  if (v.kind != Value::Kind::Real) return false;
+  const double d = v.exact ? v.exact->to_double() : v.ball.midpoint();
+  return std::abs(d) < (doubles ? 0x1p-1022 : 0x1p-126);
+}
+
 double magnitude(const Value& v) {
   if (v.kind != Value::Kind::Real) return 0;
   return std::abs(v.exact ? v.exact->to_double() : v.ball.midpoint());
@@ -443,10 +450,23 @@ bool PointSearch::has_rounded_constant(const Ground& g) const {
   return rounded.size() >= kMany;
 }
 
+bool PointSearch::builds_floats(const Term& t) const {
+  bool found = false;
+  term::Postorder(store_).walk(
+      t, [&](const Term&) { return !found; },
+      [&](const Term& x) {
+        found = found || (store_.kind(x) == Kind::RealOfBits &&
+                          store_.kind(store_.child(x, 0)) != Kind::Leaf);
+      });
+  return found;
+}
+
 std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
                                               const Budget& budget) const {
   const Ground g = ground({a, b});
   const bool rounded = rounding_excuses() && has_rounded_constant(g);
+  // Code that builds floats from bits flushes results to zero where others go on.
+  const bool scaled = rounding_excuses() && (builds_floats(a) || builds_floats(b));
   std::optional<std::pair<Point, Difference>> found, overflowing;
   const bool sides_count = !options_.assumes("domain-exclusion");
   for_each_point(g, budget, [&](const Point& p) {
@@ -459,6 +479,9 @@ std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
       return false;
     }
     if (rounded && d == Difference::Values && relative_difference(va, vb) < kSmall) return false;
+    if (scaled && d == Difference::Values && is_subnormal(va, g.doubles) &&
+        is_subnormal(vb, g.doubles))
+      return false;
     found = {p, d};
     return true;
   });

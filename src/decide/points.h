@@ -72,6 +72,7 @@ class PointSearch {
   Difference differ(const term::Term& a, const term::Term& b, const term::Assignment& at,
                     term::Value* va, term::Value* vb) const;
   bool has_rounded_constant(const Ground& ground) const;
+  bool builds_floats(const term::Term& t) const;
   // Whether a tiny difference may be a rounded constant's or an approximation's.
   bool rounding_excuses() const {
     return options_.assumes("library-approximation") && options_.assumes("constant-snap");

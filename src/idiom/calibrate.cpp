@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/float_bits.h"
+#include "idiom/template.h"
 #include "term/evaluate.h"
 #include "term/float_format.h"
 #include "term/traverse.h"
@@ -74,10 +75,7 @@ class Calibration {
     digits_ = single ? 24 : 53;
     largest_ = single ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
     smallest_ = single ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
-    std::vector<Term> args = probed.holes;
-    if (code.of_sizes)
-      for (Term& arg : args) arg = store.make(Kind::Abs, {arg});
-    meaning_ = function.meaning(store, args);
+    meaning_ = function.meaning(store, arguments_of(store, code.sizes, probed.holes));
   }
 
   std::string run() {
@@ -152,6 +150,7 @@ class Calibration {
 
   // Nothing if the point decides nothing.
   std::optional<std::string> compare(double x, double y) {
+    if (function_.positive && x <= 0) return std::nullopt;
     term::MapAssignment values;
     const double point[] = {x, y};
     for (size_t i = 0; i < probed_.holes.size(); ++i)

@@ -11,8 +11,8 @@ namespace coequal::idiom {
 // How the code of a probe was made.
 struct CodeProperties {
   DType dtype = DType::F32;
-  bool of_sizes = false;  // it was given the arguments' absolute values
-  bool flushes = false;   // subnormal arguments count as zero
+  uint32_t sizes = 0;    // bit i: it was given the absolute value of argument i
+  bool flushes = false;  // subnormal arguments count as zero
 };
 
 // Why the term is not the function to within its stated error; empty if it is, at points all over

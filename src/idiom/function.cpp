@@ -30,6 +30,9 @@ Term of_two(TermStore& s, Args a) {
 Term times_pi(TermStore& s, const Term& x) {
   return s.make(Kind::Mul, {s.symbol(NamedConstant::Pi), x});
 }
+Term positive_power(TermStore& s, Args a) {
+  return s.make(Kind::Exp2, {s.make(Kind::Mul, {a[1], s.make(Kind::Log2, {a[0]})})});
+}
 // x to a constant power.
 template <int numerator, int denominator>
 Term power(TermStore& s, Args a) {
@@ -71,6 +74,7 @@ const std::vector<Function> kFunctions = {
     {"cbrt", 1, "cbrtf($0)", "cbrt($0)", of_one<term::make_cbrt>, 1},
     {"hypot", 2, "hypotf($0, $1)", "hypot($0, $1)", of_two<term::make_hypot>, 3},
     {"pow", 2, "powf($0, $1)", "pow($0, $1)", of_two<term::make_pow>, 8},
+    {"pow(positive)", 2, "powf($0, $1)", "pow($0, $1)", positive_power, 8, 0, true},
     // Constant exponents, which compilers fold into the code.
     {"pow(x,2)", 1, "powf($0, 2.0f)", "pow($0, 2.0)", power<2, 1>, 8},
     {"pow(x,3)", 1, "powf($0, 3.0f)", "pow($0, 3.0)", power<3, 1>, 8},

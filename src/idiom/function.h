@@ -26,6 +26,9 @@ struct Function {
   double ulps;
   // The same for small values beside zeros of the function, in units of the last place of 1.
   double absolute = 0;
+  // The code for a first argument that the compiler knows to be positive. The meaning must be
+  // undefined for others.
+  bool positive = false;
 };
 
 inline constexpr size_t kMaxFunctions = 128;

@@ -5,6 +5,7 @@
 #include "idiom/function.h"
 #include "idiom/probe.h"
 #include "idiom/recogniser.h"
+#include "term/substitute.h"
 
 namespace coequal::idiom {
 
@@ -16,17 +17,6 @@ constexpr std::string_view kShipped =
 #include "idiom/templates.inc"
     ;
 
-// How an argument may reach a call such that compilers make other code of it: a known sign drops
-// guards.
-struct Context {
-  std::string_view name, single_argument, double_argument;
-  bool of_sizes;
-};
-constexpr Context kContexts[] = {
-    {"", "$", "$", false},
-    {"_of_size", "fabsf($)", "fabs($)", true},
-};
-
 std::string filled(std::string_view call, const std::vector<std::string>& arguments) {
   std::string out;
   for (size_t i = 0; i < call.size(); ++i)
@@ -37,39 +27,40 @@ std::string filled(std::string_view call, const std::vector<std::string>& argume
   return out;
 }
 
-std::string replaced(std::string_view pattern, const std::string& by) {
-  std::string out;
-  for (char c : pattern) c == '$' ? out += by : out += c;
-  return out;
+Probe make_probe(const Function& f, size_t index, DType dtype, uint32_t sizes, bool square) {
+  const bool single = dtype == DType::F32;
+  Probe p;
+  p.kernel = fmt::format("probe{}_{}_{}{}", index, dtype_name(dtype), sizes, square ? "s" : "");
+  p.function = f.name;
+  p.dtype = dtype;
+  p.sizes = sizes;
+  p.square = square;
+  const std::string_view type = single ? "float" : "double";
+  std::string parameters;
+  std::vector<std::string> arguments;
+  for (int i = 0; i < f.arity; ++i) {
+    parameters += fmt::format("const {}* in{}, ", type, i);
+    arguments.push_back(fmt::format("{}(in{}[0])", sizes >> i & 1 ? "fabs" : "", i));
+  }
+  if (f.positive)
+    arguments[0] = fmt::format("({} + {})", single ? "1.0f" : "1.0",
+                               square ? "in0[0] * in0[0]" : "fabs(in0[0])");
+  p.text = fmt::format("extern \"C\" __global__ void {}({}{}* out) {{ *out = {}; }}\n", p.kernel,
+                       parameters, type, filled(single ? f.single_call : f.double_call, arguments));
+  return p;
 }
 
 std::vector<Probe> make_probes() {
   std::vector<Probe> all;
   const auto& table = functions();
-  for (const DType dtype : {DType::F32, DType::F64}) {
-    const bool single = dtype == DType::F32;
+  for (const DType dtype : {DType::F32, DType::F64})
     for (size_t f = 0; f < table.size(); ++f)
-      for (const Context& context : kContexts) {
-        const std::string_view call = single ? table[f].single_call : table[f].double_call;
-        if (call.empty()) continue;
-        Probe p;
-        p.kernel = fmt::format("probe{}_{}{}", f, dtype_name(dtype), context.name);
-        p.function = table[f].name;
-        p.dtype = dtype;
-        p.of_sizes = context.of_sizes;
-        const std::string_view type = single ? "float" : "double";
-        std::string parameters;
-        std::vector<std::string> arguments;
-        for (int i = 0; i < table[f].arity; ++i) {
-          parameters += fmt::format("const {}* in{}, ", type, i);
-          arguments.push_back(replaced(single ? context.single_argument : context.double_argument,
-                                       fmt::format("in{}[0]", i)));
-        }
-        p.text = fmt::format("extern \"C\" __global__ void {}({}{}* out) {{ *out = {}; }}\n",
-                             p.kernel, parameters, type, filled(call, arguments));
-        all.push_back(std::move(p));
+      // Compilers make other code where they know the sign of an argument.
+      for (uint32_t sizes = 0; sizes < 1u << table[f].arity; ++sizes) {
+        if (table[f].positive && sizes & 1) continue;
+        all.push_back(make_probe(table[f], f, dtype, sizes, false));
+        if (table[f].positive) all.push_back(make_probe(table[f], f, dtype, sizes, true));
       }
-  }
   return all;
 }
 
@@ -107,6 +98,16 @@ std::vector<Term> with_cores(const term::TermStore& store, const Term& value) {
   return all;
 }
 
+// The value with 1 + |hole|, or 1 + hole^2, read as the hole.
+Term lifted(term::TermStore& store, const Term& value, const Term& hole, bool square) {
+  const Term part =
+      square ? store.make(term::Kind::Mul, {hole, hole}) : store.make(term::Kind::Abs, {hole});
+  const Term argument = store.make(term::Kind::Add, {store.real(1), part});
+  term::Substitution lift(
+      store, [&](const Term& t) { return t == argument ? std::optional(hole) : std::nullopt; });
+  return lift(value);
+}
+
 class Prober {
  public:
   Prober(const ptx::Module& module, const std::string& origin, std::vector<Template>& known)
@@ -126,6 +127,7 @@ class Prober {
       outcome.why = probed.error().message;
       return outcome;
     }
+    if (function.positive) probed->value = lifted(store, probed->value, probed->holes[0], p.square);
     outcome.direct = is_direct(store, probed->value);
     if (outcome.direct) return outcome;
     const Term whole = probed->value;
@@ -135,13 +137,12 @@ class Prober {
         continue;
       }
       probed->value = value;
-      const std::string fault =
-          calibrate(store, *probed, function, {p.dtype, p.of_sizes, flushes_});
+      const std::string fault = calibrate(store, *probed, function, {p.dtype, p.sizes, flushes_});
       std::optional<Template> made;
       if (fault.empty()) made = make_template(store, value, probed->holes);
       if (made) {
         made->function = p.function;
-        made->of_sizes = p.of_sizes;
+        made->sizes = p.sizes;
         made->origin = fmt::format("{} {}", dtype_name(p.dtype), origin_);
         known_.push_back(std::move(*made));
         outcome.recognised = true;
@@ -157,12 +158,12 @@ class Prober {
   // Whether a template at hand reads the value as the function already.
   bool is_known(term::TermStore& store, const Probe& p, const Term& value,
                 const std::vector<Term>& holes) const {
+    const std::vector<Term> wanted = arguments_of(store, p.sizes, holes);
     for (const Template& t : known_) {
-      if (t.function != p.function || (t.of_sizes && !p.of_sizes)) continue;
-      std::vector<Term> fillings = holes;
-      if (p.of_sizes && !t.of_sizes)
-        for (Term& f : fillings) f = store.make(term::Kind::Abs, {f});
-      if (match(store, t, value) == fillings) return true;
+      // "pow(positive)" is known where "pow" is.
+      if (!p.function.starts_with(t.function)) continue;
+      const auto fillings = match(store, t, value);
+      if (fillings && arguments_of(store, t.sizes, *fillings) == wanted) return true;
     }
     return false;
   }

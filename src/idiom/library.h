@@ -18,8 +18,9 @@ struct Probe {
   std::string kernel;
   std::string function;  // name in functions()
   DType dtype = DType::F32;
-  bool of_sizes = false;  // the arguments are absolute values
-  std::string text;       // its CUDA C++
+  uint32_t sizes = 0;   // bit i: argument i is an absolute value
+  bool square = false;  // of a positive argument: it is 1 + x^2, not 1 + |x|
+  std::string text;     // its CUDA C++
 };
 const std::vector<Probe>& probes();
 // All probes as one source.

@@ -82,7 +82,7 @@ std::optional<Recogniser::Match> Recogniser::find(const Term& t) {
   library_.candidates(store_, t, candidates_);
   for (const uint16_t index : candidates_)
     if (auto fillings = match(store_, library_.templates()[index], t))
-      return Match{library_.function_of(index), library_.templates()[index].of_sizes,
+      return Match{library_.function_of(index), library_.templates()[index].sizes,
                    std::move(*fillings)};
   return std::nullopt;
 }
@@ -136,14 +136,15 @@ Recogniser::Reading Recogniser::operator()(const Term& root) {
       reading.used |= r.used;
       return r.term;
     };
+    auto apply = [&](const Match& match, std::vector<Term> fillings) {
+      reading.used.set(match.function);
+      const std::vector<Term> args = arguments_of(store_, match.sizes, std::move(fillings));
+      reading.term = functions()[match.function].meaning(store_, args);
+    };
     if (top.match) {
-      std::vector<Term> args;
-      for (const Term& filling : top.match->fillings) {
-        const Term arg = part(filling);
-        args.push_back(top.match->of_sizes ? store_.make(Kind::Abs, {arg}) : arg);
-      }
-      reading.term = functions()[top.match->function].meaning(store_, args);
-      reading.used.set(top.match->function);
+      std::vector<Term> fillings;
+      for (const Term& filling : top.match->fillings) fillings.push_back(part(filling));
+      apply(*top.match, std::move(fillings));
     } else {
       std::array<Term, 3> args;
       bool changed = false;
@@ -158,6 +159,8 @@ Recogniser::Reading Recogniser::operator()(const Term& root) {
         reading.term = store_.make(
             store_.kind(t), std::span<const Term>(args.data(), static_cast<size_t>(arity)),
             store_.payload(t), type.cls == term::TypeClass::Bv ? type.width : 0);
+        // The compiler knows the sign of an exponential; the terms do once it is read.
+        if (const std::optional<Match> again = find(reading.term)) apply(*again, again->fillings);
       }
     }
     done_.emplace(t.shape(), Entry{t, reading});

@@ -55,7 +55,7 @@ class Recogniser {
   };
   struct Match {
     size_t function;
-    bool of_sizes;
+    uint32_t sizes;
     std::vector<term::Term> fillings;
   };
   std::optional<Match> find(const term::Term& t);

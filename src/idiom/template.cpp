@@ -269,6 +269,12 @@ std::optional<Template> make_template(const TermStore& store, const Term& value,
   return t;
 }
 
+std::vector<Term> arguments_of(TermStore& store, uint32_t sizes, std::vector<Term> fillings) {
+  for (size_t h = 0; h < fillings.size(); ++h)
+    if (sizes >> h & 1) fillings[h] = store.make(Kind::Abs, {fillings[h]});
+  return fillings;
+}
+
 Term instantiate(TermStore& store, const Template& t, std::span<const Term> fillings) {
   std::vector<Term> values;
   values.reserve(t.nodes.size());
@@ -339,8 +345,8 @@ std::string to_text(std::span<const Template> templates) {
       if (fresh) text += line + "\n";
       ids.push_back(it->second);
     }
-    text +=
-        fmt::format("{} {} {} {}\n", t.of_sizes ? "=abs" : "=", ids.back(), t.function, t.origin);
+    text += fmt::format("{} {} {} {}\n", t.sizes ? fmt::format("=abs:{}", t.sizes) : "=",
+                        ids.back(), t.function, t.origin);
   }
   return text;
 }
@@ -360,12 +366,16 @@ Result<std::vector<Template>> from_text(std::string_view text) {
     };
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty()) continue;
-    if (words[0] == "=" || words[0] == "=abs") {
+    if (words[0][0] == '=') {
       if (words.size() < 4) return bad("a name and an origin are expected");
       const auto root = number(words[1]);
       if (!root || *root >= nodes.size()) return bad("no such node");
       Template t;
-      t.of_sizes = words[0] == "=abs";
+      if (words[0].starts_with("=abs:")) {
+        const auto sizes = number(words[0].substr(5));
+        if (!sizes) return bad("no set of arguments");
+        t.sizes = static_cast<uint32_t>(*sizes);
+      }
       t.function = words[2];
       t.origin = line.substr(static_cast<size_t>(words[3].data() - line.data()));
       // The nodes below the root, in their order.

@@ -28,9 +28,9 @@ struct Node {
 
 // Children come before their parents; the last node is the root.
 struct Template {
-  std::string function;   // name in functions()
-  std::string origin;     // what it was compiled from: "f32", "f32 -ftz=true"
-  bool of_sizes = false;  // it is the function of the holes' absolute values
+  std::string function;  // name in functions()
+  std::string origin;    // what it was compiled from: "f32", "f32 -ftz=true"
+  uint32_t sizes = 0;    // bit h: the function is applied to the size of hole h
   int holes = 0;
   std::vector<Node> nodes;
   // Per hole: the way down from the root that says most surely what fills it, as argument indices.
@@ -41,6 +41,10 @@ struct Template {
 // leaves than those.
 std::optional<Template> make_template(const term::TermStore& store, const term::Term& value,
                                       std::span<const term::Term> holes);
+
+// The arguments of the function that the template with these fillings is.
+std::vector<term::Term> arguments_of(term::TermStore& store, uint32_t sizes,
+                                     std::vector<term::Term> fillings);
 
 // The term that the template stands for, its holes filled.
 term::Term instantiate(term::TermStore& store, const Template& t,

@@ -23,9 +23,8 @@ class Templates : public ::testing::Test {
   const std::vector<Template>& shipped = Library::shipped().templates();
 
   Term meaning(const Template& t, std::vector<Term> args) {
-    if (t.of_sizes)
-      for (Term& a : args) a = s.make(Kind::Abs, {a});
-    return functions()[*find_function(t.function)].meaning(s, args);
+    const auto& row = functions()[*find_function(t.function)];
+    return row.meaning(s, arguments_of(s, t.sizes, std::move(args)));
   }
   std::vector<Term> arguments(const Template& t, const Term& first, const Term& second) const {
     return t.holes == 1 ? std::vector<Term>{first} : std::vector<Term>{first, second};
@@ -53,7 +52,7 @@ TEST_F(Templates, AreReadAsTheirFunctions) {
   for (const Template& t : shipped) {
     const std::vector<Term> args = arguments(t, x, y);
     const Recogniser::Reading r = recognise(instantiate(s, t, args));
-    if (t.of_sizes && !(r.term == meaning(t, args))) {
+    if (t.sizes && !(r.term == meaning(t, args))) {
       // The code of an even function of the argument itself.
       for (const Rational& v : {Rational(-7, 10), Rational(3, 5), Rational(-9, 8)}) {
         term::MapAssignment at(v);
@@ -81,7 +80,7 @@ TEST_F(Templates, FillingsMayFoldIntoTheCode) {
                            s.make(Kind::Exp2, {x}),
                            s.make(Kind::Select, {s.make(Kind::Less, {x, y}), x, s.real(1)})};
   for (const Template& t : shipped) {
-    if (t.of_sizes) continue;  // a sign that is known may have been folded otherwise
+    if (t.sizes) continue;  // a sign that is known may have been folded otherwise
     for (const Term& filling : fillings) {
       const std::vector<Term> args = arguments(t, filling, y);
       EXPECT_EQ(recognise(instantiate(s, t, args)).term, meaning(t, args))
