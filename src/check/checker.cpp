@@ -15,9 +15,11 @@
 #include "check/run.h"
 #include "decide/cells.h"
 #include "decide/decider.h"
+#include "idiom/toolchain.h"
 #include "program/grid_facts.h"
 #include "term/print.h"
 #include "term/substitute.h"
+#include "toolchain/ptx_cache.h"
 
 namespace coequal::check {
 namespace {
@@ -62,7 +64,14 @@ class Check {
     budget_ = Budget(options_.budget_seconds, interrupted_);
     exec::Session session{store_, options_, budget_, result_.statistics, {}};
     session_ = &session;
-    decider_.emplace(store_, options_, result_.statistics);
+    if (!kernels_.other_toolchains().empty()) {
+      const std::vector<idiom::Toolchain> others(kernels_.other_toolchains().begin(),
+                                                 kernels_.other_toolchains().end());
+      library_.emplace(
+          idiom::templates_for(others, toolchain::default_cache_dir(), compile_budget));
+    }
+    decider_.emplace(store_, options_, result_.statistics,
+                     library_ ? *library_ : idiom::Library::shipped());
 
     Executed a = execute('a', launches_a), b;
     if (instance_.program_b) b = execute('b', launches_b);
@@ -711,6 +720,7 @@ class Check {
   absl::flat_hash_set<term::ShapeId> without_sign_bits_;  // shapes looked at
   std::map<std::string, size_t> exclusion_index_;
   std::set<std::pair<char, TensorId>> skip_unwritten_;
+  std::optional<idiom::Library> library_;
   std::optional<decide::Decider> decider_;
   std::optional<term::GroupId> guard_group_;
   bool raced_on_data_ = false;

@@ -93,6 +93,8 @@ Result<SharedModule*> KernelCache::module(const instance::Instance& instance,
                                   toolchain::default_cache_dir(), budget);
     if (!compiled) return compiled.error();
     compiler_version_ = compiled->compiler_version;
+    idiom::Toolchain used{*compiler, options.arch, idiom::code_flags(launch.flags)};
+    if (!idiom::is_shipped(used, compiler_version_)) other_toolchains_.insert(std::move(used));
     compile_seconds_ += compiled->seconds;
     return modules_->load(launch.source + ".ptx", compiled->ptx);
   }();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "base/options.h"
 #include "base/result.h"
 #include "exec/launch.h"
+#include "idiom/toolchain.h"
 #include "instance/instance.h"
 #include "toolchain/compile.h"
 
@@ -64,12 +66,15 @@ class KernelCache {
                                const Options& options, const Budget& budget);
 
   const std::string& compiler_version() const { return compiler_version_; }
+  // What sources were compiled with, where the templates that ship are not made for it.
+  const std::set<idiom::Toolchain>& other_toolchains() const { return other_toolchains_; }
   double compile_seconds() const { return compile_seconds_; }
 
  private:
   std::shared_ptr<ModuleCache> modules_;
   std::map<std::string, std::shared_ptr<SharedModule>> loaded_;
   std::string compiler_version_;
+  std::set<idiom::Toolchain> other_toolchains_;
   double compile_seconds_ = 0;
 };
 

@@ -20,12 +20,14 @@
 #include "base/options.h"
 #include "check/run.h"
 #include "cli/run_command.h"
+#include "idiom/toolchain.h"
 #include "instance/toml.h"
 #include "instance/validate.h"
 #include "isa/inst_row.h"
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "toolchain/compile.h"
 
 namespace coequal::cli {
 namespace {
@@ -340,10 +342,22 @@ void list_defects() {
     fmt::print("{:<21} {}\n", row.name, row.meaning);
 }
 
+int print_idioms(const std::string& nvcc, const std::string& arch) {
+  const Result<std::string> compiler = toolchain::find_compiler(nvcc);
+  if (!compiler) return complain(compiler.error().message);
+  const Result<std::string> text = idiom::make_shipped(*compiler, arch, Budget());
+  if (!text) return complain(text.error().message);
+  fmt::print("{}", *text);
+  return 0;
+}
+
 const std::map<std::string, std::function<void()>>& tables() {
   static const std::map<std::string, std::function<void()>> all = {
-      {"assumptions", list_assumptions}, {"defects", list_defects},
-      {"diagnostics", list_diagnostics}, {"isa", [] { fmt::print("{}", isa::list_rows()); }},
+      {"assumptions", list_assumptions},
+      {"defects", list_defects},
+      {"diagnostics", list_diagnostics},
+      {"isa", [] { fmt::print("{}", isa::list_rows()); }},
+      {"idioms", [] { fmt::print("{}", idiom::list_shipped()); }},
       {"options", list_options},
   };
   return all;
@@ -368,6 +382,11 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
   list->add_option("table", table, fmt::format("One of {}", fmt::join(names, ", ")))
       ->required()
       ->check(CLI::IsMember(names));
+  CLI::App* idioms = app.add_subcommand(
+      "idioms", "Print the templates of library functions that a compiler's code gives");
+  std::string nvcc, arch = Options().arch;
+  idioms->add_option("--nvcc", nvcc, "The CUDA compiler to call");
+  idioms->add_option("--arch", arch, "Target architecture");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& answer) {
@@ -379,6 +398,7 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
     tables().at(table)();
     return 0;
   }
+  if (idioms->parsed()) return print_idioms(nvcc, arch);
   if (run_one->parsed()) return run_program(run_request);
   return run_check(*check, request, other);
 }

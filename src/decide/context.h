@@ -20,7 +20,8 @@
 namespace coequal::decide {
 
 struct Context {
-  Context(term::TermStore& term_store, const Options& check_options, Statistics& check_statistics)
+  Context(term::TermStore& term_store, const Options& check_options, Statistics& check_statistics,
+          const idiom::Library& library)
       : store(term_store),
         options(check_options),
         statistics(check_statistics),
@@ -31,7 +32,7 @@ struct Context {
         resolver(algebra, check_options.seed, check_statistics),
         snap(term_store),
         softplus(term_store, builder),
-        recognise(term_store, idiom::Library::shipped()) {}
+        recognise(term_store, library) {}
 
   term::TermStore& store;
   const Options& options;

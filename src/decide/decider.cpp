@@ -11,13 +11,15 @@ using term::Term;
 using term::TypeClass;
 
 struct Decider::State {
-  State(term::TermStore& store, const Options& options, Statistics& statistics)
-      : context(store, options, statistics) {}
+  State(term::TermStore& store, const Options& options, Statistics& statistics,
+        const idiom::Library& library)
+      : context(store, options, statistics, library) {}
   Context context;
 };
 
-Decider::Decider(term::TermStore& store, const Options& options, Statistics& statistics)
-    : state_(std::make_unique<State>(store, options, statistics)) {}
+Decider::Decider(term::TermStore& store, const Options& options, Statistics& statistics,
+                 const idiom::Library& library)
+    : state_(std::make_unique<State>(store, options, statistics, library)) {}
 Decider::~Decider() = default;
 
 namespace {

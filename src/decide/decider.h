@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/options.h"
 #include "base/statistics.h"
+#include "idiom/recogniser.h"
 #include "term/store.h"
 
 namespace coequal::decide {
@@ -76,7 +77,8 @@ struct PoisonAnswer {
 // of both sides 0 in every group of translatable leaves); motions are ignored.
 class Decider {
  public:
-  Decider(term::TermStore& store, const Options& options, Statistics& statistics);
+  Decider(term::TermStore& store, const Options& options, Statistics& statistics,
+          const idiom::Library& library = idiom::Library::shipped());
   ~Decider();
   Decider(const Decider&) = delete;
   Decider& operator=(const Decider&) = delete;

@@ -184,6 +184,38 @@ std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::strin
   return outcomes;
 }
 
+std::string shipped_text(const std::string& compiler_version,
+                         const std::vector<std::vector<ProbeOutcome>>& outcomes,
+                         const std::vector<std::string>& origins,
+                         const std::vector<Template>& templates) {
+  std::string text = "# " + compiler_version + "\n";
+  for (size_t o = 0; o < outcomes.size(); ++o)
+    for (const ProbeOutcome& outcome : outcomes[o]) {
+      if (outcome.probe->sizes || outcome.probe->square) continue;
+      text += fmt::format("# {:<14} {} {:<15} {}\n", outcome.probe->function,
+                          dtype_name(outcome.probe->dtype), origins[o],
+                          outcome.direct       ? "instructions"
+                          : outcome.recognised ? "recognised"
+                                               : "no: " + outcome.why);
+    }
+  return text + to_text(templates);
+}
+
+std::string_view shipped_compiler() {
+  const std::string_view line = kShipped.substr(1, kShipped.find('\n', 1) - 1);
+  return line.substr(std::min<size_t>(2, line.size()));
+}
+
+std::string list_shipped() {
+  std::string text;
+  for (size_t at = 1; at < kShipped.size() && kShipped[at] == '#';) {
+    const size_t end = std::min(kShipped.find('\n', at), kShipped.size());
+    text += fmt::format("{}\n", kShipped.substr(at + 2, end - at - 2));
+    at = end + 1;
+  }
+  return text;
+}
+
 const Library& Library::shipped() {
   static const Library library = [] {
     Result<std::vector<Template>> templates = from_text(kShipped);

@@ -38,4 +38,15 @@ struct ProbeOutcome {
 std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::string& origin,
                                      std::vector<Template>& known);
 
+// The text that ships with the program: the compiler that it was made with, what became of each
+// probe, the templates.
+std::string shipped_text(const std::string& compiler_version,
+                         const std::vector<std::vector<ProbeOutcome>>& outcomes,
+                         const std::vector<std::string>& origins,
+                         const std::vector<Template>& templates);
+// Read from it: the compiler's version.
+std::string_view shipped_compiler();
+// A table for people: each function in each type, with each set of flags.
+std::string list_shipped();
+
 }  // namespace coequal::idiom

@@ -365,7 +365,7 @@ Result<std::vector<Template>> from_text(std::string_view text) {
                              fmt::format("template text, line {}: {}", line_number, what));
     };
     const std::vector<std::string_view> words = words_of(line);
-    if (words.empty()) continue;
+    if (words.empty() || line[0] == '#') continue;
     if (words[0][0] == '=') {
       if (words.size() < 4) return bad("a name and an origin are expected");
       const auto root = number(words[1]);

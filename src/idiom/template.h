@@ -54,7 +54,8 @@ term::Term instantiate(term::TermStore& store, const Template& t,
 std::optional<std::vector<term::Term>> match(term::TermStore& store, const Template& t,
                                              const term::Term& term);
 
-// Text of templates: a line a node, nodes that several share once. Reads back what it writes.
+// Text of templates: a line a node, nodes that several share once; lines that begin with # say
+// something to people. Reads back what it writes.
 std::string to_text(std::span<const Template> templates);
 Result<std::vector<Template>> from_text(std::string_view text);
 
