@@ -1,6 +1,8 @@
 // Covers a grid by classes of CTAs: one execution each, until every CTA belongs to one.
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 #include <random>
 
 #include "exec/cta.h"
@@ -18,12 +20,52 @@ std::vector<tensor::Cta> all_ctas(const std::array<uint32_t, 3>& grid) {
   return ctas;
 }
 
-// The order in which blocks stand for their classes.
-void arrange(std::vector<tensor::Cta>& ctas, const Options& options) {
-  if (options.order == "backward") std::reverse(ctas.begin(), ctas.end());
-  if (options.order == "random")
-    std::shuffle(ctas.begin(), ctas.end(), std::mt19937_64(options.seed));
-}
+// CTAs that belong to no class yet, in groups: those that left a class at one point with one value
+// did the same up to there, so no class has CTAs of two groups. A launch whose CTAs all differ then
+// costs what it has of differences, not the square of it.
+class Waiting {
+ public:
+  Waiting(std::vector<tensor::Cta> ctas, const Options& options) {
+    if (options.order == "backward") std::reverse(ctas.begin(), ctas.end());
+    if (options.order == "random")
+      std::shuffle(ctas.begin(), ctas.end(), std::mt19937_64(options.seed));
+    for (const tensor::Cta& cta : ctas) {
+      extent_[0] = std::max(extent_[0], cta[0] + 1), extent_[1] = std::max(extent_[1], cta[1] + 1);
+    }
+    place_.resize(ctas.size());
+    for (size_t i = 0; i < ctas.size(); ++i) place_[number(ctas[i])] = static_cast<uint32_t>(i);
+    put(std::move(ctas));
+  }
+
+  bool empty() const { return groups_.empty(); }
+  int64_t size() const {
+    int64_t total = 0;
+    for (const auto& [first, group] : groups_) total += static_cast<int64_t>(group.size());
+    return total;
+  }
+  // The group with the CTA that comes first; that CTA is its first.
+  std::vector<tensor::Cta> take() { return std::move(groups_.extract(groups_.begin()).mapped()); }
+  void put(std::vector<tensor::Cta> group) {
+    if (group.empty()) return;
+    const uint32_t first = place_[number(group.front())];
+    groups_.emplace(first, std::move(group));
+  }
+  void put_departed(const tensor::MotionTable& motions) {
+    std::map<tensor::MotionTable::Departure, std::vector<tensor::Cta>> groups;
+    for (size_t i = 0; i < motions.size(); ++i)
+      if (!motions.alive(i)) groups[motions.departure(i)].push_back(motions.ctas()[i]);
+    for (auto& [departure, group] : groups) put(std::move(group));
+  }
+
+ private:
+  size_t number(const tensor::Cta& cta) const {
+    return (static_cast<size_t>(cta[2]) * extent_[1] + cta[1]) * extent_[0] + cta[0];
+  }
+
+  std::array<uint32_t, 2> extent_{};
+  std::vector<uint32_t> place_;                          // in the order of execution, by number
+  std::map<uint32_t, std::vector<tensor::Cta>> groups_;  // by the place of the first CTA
+};
 
 std::pair<TensorId, int64_t> counter_of(const tensor::ClassPieces& cls, size_t ordinal) {
   return {cls.ticket->tensor, cls.ticket->cell + cls.motions->value(cls.ticket->motion, ordinal)};
@@ -132,9 +174,9 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
   std::set<std::string> notes;
   std::set<TensorId> tracked;
   TicketCounts tickets;
-  std::vector<tensor::Cta> rest = all_ctas(launch.grid);
-  arrange(rest, session.options);
-  while (!rest.empty()) {
+  Waiting waiting(all_ctas(launch.grid), session.options);
+  while (!waiting.empty()) {
+    const std::vector<tensor::Cta> rest = waiting.take();
     const auto start = [&]() -> std::vector<tensor::Cta> {
       return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
     };
@@ -154,8 +196,7 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
         result.aborted_ctas = 0;
         result.classes = 0;
         tickets.clear();
-        rest = all_ctas(launch.grid);
-        arrange(rest, session.options);
+        waiting = Waiting(all_ctas(launch.grid), session.options);
         continue;
       }
     }
@@ -196,11 +237,10 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
       if (std::find(result.refusals.begin(), result.refusals.end(), r) == result.refusals.end())
         result.refusals.push_back(std::move(r));
 
-    std::vector<tensor::Cta> left;
-    for (size_t i = 0; i < motions.size(); ++i)
-      if (!motions.alive(i)) left.push_back(motions.ctas()[i]);
-    if (session.options.whole_grid) left.assign(rest.begin() + 1, rest.end());
-    rest = std::move(left);
+    if (session.options.whole_grid)
+      waiting.put({rest.begin() + 1, rest.end()});
+    else
+      waiting.put_departed(motions);
 
     if (outcome.pieces.ticket)
       for (size_t i = 0; i < motions.size(); ++i)
@@ -209,7 +249,7 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
     result.pieces->classes.push_back(std::move(outcome.pieces));
     if (outcome.out_of_budget || session.budget.spent()) {
       result.out_of_budget = true;
-      result.aborted_ctas += static_cast<int64_t>(rest.size());
+      result.aborted_ctas += waiting.size();
       break;
     }
   }

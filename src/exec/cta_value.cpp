@@ -270,9 +270,8 @@ bool CtaExecutor::extends_exactly(uint64_t bits, MotionId motion, int width, boo
 uint64_t CtaExecutor::concretize(const Word& word, int width) {
   if (word.motion) {
     const uint64_t mask = low_mask(width);
-    motions_->narrow([&](size_t i) {
-      return (static_cast<uint64_t>(motions_->value(word.motion, i)) & mask) == 0;
-    });
+    motions_->split(
+        0, [&](size_t i) { return static_cast<uint64_t>(motions_->value(word.motion, i)) & mask; });
   }
   return word.bits & low_mask(width);
 }
@@ -477,8 +476,16 @@ void CtaExecutor::narrow_predicate(const isa::Decoded& d, const Word* src, size_
       d.text->opcode == "setp") {
     const int width = d.src_types[0].width;
     const bool sign = d.src_types[0].is_signed;
+    // No difference of such numbers wraps.
+    const auto moderate = [&](const Word& w) {
+      constexpr int64_t kMost = int64_t{1} << 61;
+      const int64_t v = value_of(w.bits, width, sign);
+      const auto range = m.range(w.motion);
+      return v > -kMost && v < kMost && range.min > -kMost && range.max < kMost;
+    };
     if (extends_exactly(src[0].bits, src[0].motion, width, sign) &&
-        extends_exactly(src[1].bits, src[1].motion, width, sign) && width < 64) {
+        extends_exactly(src[1].bits, src[1].motion, width, sign) && (width < 64 || sign) &&
+        moderate(src[0]) && moderate(src[1])) {
       const int64_t gap = value_of(src[0].bits, width, sign) - value_of(src[1].bits, width, sign);
       const auto range = m.range(m.sub(src[0].motion, src[1].motion));
       const int64_t low = gap + range.min, high = gap + range.max;

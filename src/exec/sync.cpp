@@ -120,12 +120,14 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
 }
 
 RaceShadow::Granule& RaceShadow::granule(int64_t index) {
-  constexpr int64_t kDense = 1 << 16;
-  if (index < 0 || index >= kDense) return sparse_[index];
-  if (index >= static_cast<int64_t>(dense_.size()))
-    dense_.resize(static_cast<size_t>(std::min<int64_t>(
-        kDense, std::max<int64_t>(index + 1, 2 * static_cast<int64_t>(dense_.size())))));
-  return dense_[static_cast<size_t>(index)];
+  const int64_t number = index >> 5;
+  static_assert(kPage == 1 << 5);
+  if (!last_ || number != last_number_) {
+    std::unique_ptr<Page>& page = pages_[number];
+    if (!page) page = std::make_unique<Page>();
+    last_ = page.get(), last_number_ = number;
+  }
+  return (*last_)[static_cast<size_t>(index & (kPage - 1))];
 }
 
 AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const AccessEvent& now,

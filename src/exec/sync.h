@@ -8,7 +8,9 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -112,10 +114,14 @@ class RaceShadow {
     AccessHistory whole;
     std::vector<AccessHistory> bytes;  // four, once an access covered only part of it
   };
+  // Neighbours are touched together; a CTA touches little of a large tensor.
+  static constexpr int64_t kPage = 32;
+  using Page = std::array<Granule, kPage>;
   Granule& granule(int64_t index);
 
-  std::vector<Granule> dense_;  // small offsets
-  absl::flat_hash_map<int64_t, Granule> sparse_;
+  absl::flat_hash_map<int64_t, std::unique_ptr<Page>> pages_;
+  int64_t last_number_ = -1;
+  Page* last_ = nullptr;
 };
 
 }  // namespace coequal::exec

@@ -33,6 +33,7 @@ bool fits(__int128 v) {
 MotionTable::MotionTable(std::vector<Cta> ctas) : ctas_(std::move(ctas)) {
   CHECK(!ctas_.empty());
   alive_.assign(ctas_.size(), true);
+  departures_.resize(ctas_.size());
   alive_count_ = ctas_.size();
   living_ = inspect();
   for (int d = 0; d < 3; ++d) varies_[d] = living_.varies(d);

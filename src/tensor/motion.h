@@ -67,22 +67,33 @@ class MotionTable {
   // Whether all living CTAs have value 0 modulo `modulus`.
   bool divisible(MotionId id, int64_t modulus) const;
 
-  // Keeps the CTAs for which `keep(ordinal)`; the representative must be kept. Returns how many
-  // left.
+  // Keeps the CTAs whose `key(ordinal)` is `own`, the representative's. Returns how many left.
   template <class F>
-  size_t narrow(F&& keep) {
+  size_t split(uint64_t own, F&& key) {
     size_t left = 0;
-    for (size_t i = 1; i < ctas_.size(); ++i)
-      if (alive_[i] && !keep(i)) {
-        alive_[i] = false;
-        ++left;
-      }
+    for (size_t i = 1; i < ctas_.size(); ++i) {
+      if (!alive_[i]) continue;
+      const auto k = static_cast<uint64_t>(key(i));
+      if (k == own) continue;
+      alive_[i] = false;
+      departures_[i] = {generation_, k};
+      ++left;
+    }
     if (left) {
       alive_count_ -= left;
       ++generation_;
     }
     return left;
   }
+  // Keeps the CTAs for which `keep(ordinal)`; the representative must be kept.
+  template <class F>
+  size_t narrow(F&& keep) {
+    return split(1, [&](size_t i) { return keep(i) ? 1 : 0; });
+  }
+  // Of a CTA that has left: the narrowing that it left by, and its key there. CTAs with one
+  // departure did the same up to there.
+  using Departure = std::pair<uint64_t, uint64_t>;
+  const Departure& departure(size_t ordinal) const { return departures_[ordinal]; }
   // Counts narrowings, so that callers can drop what they derived from the set of living CTAs.
   uint64_t generation() const { return generation_; }
   // Keeps the CTAs on which both motions agree.
@@ -123,6 +134,7 @@ class MotionTable {
 
   std::vector<Cta> ctas_;
   std::vector<char> alive_;
+  std::vector<Departure> departures_;
   size_t alive_count_ = 0;
   uint64_t generation_ = 0;
   std::array<bool, 3> varies_{};  // at the start

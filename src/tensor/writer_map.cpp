@@ -577,19 +577,17 @@ Term TensorVersion::value_moving(int64_t cell, MotionId motion, MotionTable& mot
   if (std::optional<Term> t = v->patch_moving(cell, motion, first, motions, store)) return *t;
   const size_t anchors = static_cast<size_t>(first.anchor_count());
   std::vector<std::vector<int64_t>> moves(anchors, std::vector<int64_t>(motions.size()));
-  std::vector<char> leaves(motions.size(), 0);
+  std::vector<term::ShapeId> shapes(motions.size(), first.shape());
   for (size_t i = 1; i < motions.size(); ++i) {
     if (!motions.alive(i)) continue;
     Term t = v->value(cell + motions.value(motion, i), store);
-    if (t.shape() != first.shape()) {
-      leaves[i] = 1;
-      continue;
-    }
+    shapes[i] = t.shape();
+    if (t.shape() != first.shape()) continue;
     for (size_t k = 0; k < anchors; ++k)
       moves[k][i] =
           store.anchor(t, static_cast<int>(k)).cell - store.anchor(first, static_cast<int>(k)).cell;
   }
-  motions.narrow([&](size_t i) { return !leaves[i]; });
+  motions.split(first.shape(), [&](size_t i) { return shapes[i]; });
   size_t k = 0;
   return store.map_anchors(first, [&](GroupId, Anchor a) {
     return Anchor{a.cell, motions.from_values(std::move(moves[k++]))};

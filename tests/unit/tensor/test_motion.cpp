@@ -97,6 +97,19 @@ TEST(Motion, ValuesOfDeadCtasDoNotMatter) {
   EXPECT_EQ(t.from_values({0, 5, 1, 16}), t.from_values({0, 5, 2, 16}));
 }
 
+TEST(Motion, DeparturesTellApartWhoLeftWhenAndWithWhat) {
+  MotionTable t(box(9, 1, 1));
+  EXPECT_EQ(t.split(0, [&](size_t i) { return i % 3; }), 6u);  // 0, 3, 6 stay
+  t.narrow([](size_t i) { return i != 6; });
+  EXPECT_EQ(t.alive_count(), 2u);
+  EXPECT_EQ(t.departure(1), t.departure(4));
+  EXPECT_EQ(t.departure(1), t.departure(7));
+  EXPECT_EQ(t.departure(2), t.departure(8));
+  EXPECT_NE(t.departure(1), t.departure(2));
+  EXPECT_NE(t.departure(6), t.departure(1));
+  EXPECT_NE(t.departure(6), t.departure(2));
+}
+
 TEST(Motion, WrapsModulo64Bits) {
   MotionTable t(box(3, 1, 1));
   int64_t half = int64_t{1} << 62;
