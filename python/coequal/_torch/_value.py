@@ -148,11 +148,19 @@ class Kernel(Builder):
 
     # --- Index space.
 
-    def space(self, sizes: Sequence[int]) -> list[Reg | int]:
-        """One thread an index of the space; gives it, row-major, and lets the other threads leave."""
+    def space(self, sizes: Sequence[int], wide: bool = False) -> list[Reg | int]:
+        """One thread an index of the space; gives it, row-major, and lets the other threads leave.
+
+        `wide`: blocks of many threads. What a block costs to execute follows its threads, and how many blocks there are
+        matters as soon as they differ: threads with loops want small blocks, those without large ones.
+        """
         live = [n for n in sizes if n != 1]
         total = math.prod(live)
-        self.block = 32 if total <= 32 * 65535 else 128
+        own_rows = len(live) > 1 and live[-1] >= 32
+        limit = live[-1] if own_rows else total
+        most = 1024 if wide or limit > 32 * 65535 else 32
+        chunks = max(1, -(-limit // most))
+        self.block = max(32, -(-limit // chunks // 32) * 32)
         thread = self.pure("cvt.s64.s32", "s64", self.pure("mov.u32", "s32", "%tid.x"))
 
         def block_index(axis: str) -> Reg:
@@ -166,28 +174,24 @@ class Kernel(Builder):
             return [linear, *reversed(found)]
 
         # A row of its own for each block keeps divisions away from the threads.
-        if len(live) > 1 and live[-1] >= 32:
-            chunks = -(-live[-1] // self.block)
+        axis = "y" if own_rows else "x"
+        last = thread if chunks == 1 else block_index(axis) * self.block + thread
+        if own_rows:
             self.grid = (math.prod(live[:-1]), chunks, 1)
-            last = thread if chunks == 1 else block_index("y") * self.block + thread
-            limit = live[-1]
             parts = [*split(block_index("x"), live[:-1]), last]
         else:
-            chunks = max(1, -(-total // self.block))
             self.grid = (chunks, 1, 1)
-            last = thread if chunks == 1 else block_index("x") * self.block + thread
-            limit = total
             parts = split(last, live) if live else []
-        if limit % self.block or limit == 0:
+        if limit % self.block:
             self.leave_if(last.ge(limit))
         return [0 if n == 1 else parts.pop(0) for n in sizes]
 
-    def joined_space(self, sizes: Sequence[int], reads: Sequence[Sequence[int]]) -> list[Reg | int]:
+    def joined_space(self, sizes: Sequence[int], reads: Sequence[Sequence[int]], wide: bool = False) -> list[Reg | int]:
         """A space in which neighbouring dimensions that every reader steps through alike are one.
 
         Of joined dimensions the last one's index counts through all of them and the others are 0.
         """
-        return self.space(joined(sizes, reads))
+        return self.space(joined(sizes, reads), wide)
 
     # --- Values.
 
@@ -395,36 +399,29 @@ class Lowering:
     def launch(self, kernel: Kernel) -> None:
         kernel.launch(self.recorder, self.operator, self.source)
 
-    def run(
-        self, target: Value, inputs: Sequence[Value], cell: Callable[[Kernel, Idx], Reg], *, exact_index: bool = True
-    ) -> None:
-        """Computes each cell of the target by a thread."""
-        if target.numel == 0:
-            return
-        kernel = self.kernel()
-        kernel.constant_dtype = target.dtype
-        if exact_index:
-            idx = kernel.space(target.shape)
-        else:
-            reads = [broadcast_strides(leaf.strides, v.shape, target.rank) for v in inputs for leaf in v.reads()]
-            idx = kernel.joined_space(target.shape, [target.strides, *reads])
-        kernel.write(target, idx, cell(kernel, idx))
-        self.launch(kernel)
-
     def compute(self, shape: Sequence[int], dtype: torch.dtype, cell: Callable[[Kernel, Idx], Reg]) -> Value:
-        """A new buffer with each cell computed by a thread."""
+        """A new buffer, each cell computed by a thread that may run long."""
         target = self.new(shape, dtype)
-        self.run(target, (), cell)
+        if target.numel:
+            kernel = self.kernel()
+            kernel.constant_dtype = dtype
+            idx = kernel.space(target.shape)
+            kernel.write(target, idx, cell(kernel, idx))
+            self.launch(kernel)
         return target
 
     def copy(self, target: Value, source: Value) -> None:
         """Writes the source, broadcast, into a view; of the target the source may read the cell that is written."""
-        self.run(
-            target,
-            [source],
-            lambda k, idx: k.read(source, idx, target.dtype),
-            exact_index=source.exact_index,
-        )
+        if target.numel == 0:
+            return
+        kernel = self.kernel()
+        if source.exact_index:
+            idx = kernel.space(target.shape, wide=True)
+        else:
+            reads = [broadcast_strides(leaf.strides, source.shape, target.rank) for leaf in source.reads()]
+            idx = kernel.joined_space(target.shape, [target.strides, *reads], wide=True)
+        kernel.write(target, idx, kernel.read(source, idx, target.dtype))
+        self.launch(kernel)
 
     def materialise(self, value: Value) -> Value:
         """Gives an expression a buffer, in place."""
