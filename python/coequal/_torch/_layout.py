@@ -187,10 +187,7 @@ def gathered(
     """x at an index that is computed from the cell's own; where `inside` does not hold, `other`."""
 
     def emit(k: Kernel, idx: Idx) -> Reg:
-        condition = inside(k, idx) if inside else None
-        with k.guarded(condition):
-            cell = k.read(x, index(k, idx))
-        return cell if condition is None else k.select(condition, cell, k.constant(other, cell.kind))
+        return k.read_where(inside(k, idx) if inside else None, x, index(k, idx), other)
 
     t.simple(x)
     return t.expression(shape, x.dtype, emit, [elsewhere(x)], exact_index=True, cost=2)

@@ -217,8 +217,7 @@ def _direct(
                     conditions.append(k.index(at).ge(0))
                 if (size - 1) * s - pad + (m - 1) * dil >= n:
                     conditions.append(k.index(at).lt(n))
-            with k.guarded(k.all_of(*conditions)):
-                value = k.read(x, [*lead, k.index_sum([(first, 1), (c, 1)]), *position])
+            value = k.read_where(k.all_of(*conditions), x, [*lead, k.index_sum([(first, 1), (c, 1)]), *position])
             k.assign(total, total + value * k.read(w, [out_channel, c, *taps]))
 
         # The channel runs fastest: whether a tap is inside does not depend on it.
@@ -257,8 +256,7 @@ def _transposed(
                     at = at / s
                 conditions.append(at.lt(n))
                 position.append(at)
-            with k.guarded(k.all_of(*conditions)):
-                value = k.read(x, [*lead, c, *position])
+            value = k.read_where(k.all_of(*conditions), x, [*lead, c, *position])
             k.assign(total, total + value * k.read(w, [c, own, *taps]))
 
         # The channel runs fastest: whether a tap is inside does not depend on it.
@@ -326,8 +324,7 @@ def _weight_gradient(
                 at = k.index_sum([(p, s), (r, dil)], -pad)
                 position.append(at)
                 conditions += [k.index(at).ge(0), k.index(at).lt(n)]
-            with k.guarded(k.all_of(*conditions)):
-                value = k.read(far, [sample, far_channel, *position])
+            value = k.read_where(k.all_of(*conditions), far, [sample, far_channel, *position])
             k.assign(total, total + value * k.read(near, [sample, idx[0], *place]))
 
         k.loops([near.shape[0], *near.shape[2:]], body)

@@ -75,9 +75,7 @@ def max_pool(
         best = k.variable(k.constant(least, kind), kind)
 
         def body(position: list[Reg | int], inside: Reg | None) -> None:
-            with k.guarded(inside):
-                cell = k.read(x, [*_lead(idx, axes), *position])
-            k.assign(best, k.maximum(best, cell if inside is None else k.select(inside, cell, k.constant(least, kind))))
+            k.assign(best, k.maximum(best, k.read_where(inside, x, [*_lead(idx, axes), *position], least)))
 
         visit(k, idx, body)
         return best
@@ -87,8 +85,7 @@ def max_pool(
         place = k.variable(k.constant(-1, "s64"), "s64")
 
         def body(position: list[Reg | int], inside: Reg | None) -> None:
-            with k.guarded(inside):
-                cell = k.read(x, [*_lead(idx, axes), *position])
+            cell = k.read_where(inside, x, [*_lead(idx, axes), *position])
             flat: Reg | int = 0
             for p, n in zip(position, inner):
                 flat = k.index_sum([(flat, n), (p, 1)])
@@ -155,8 +152,7 @@ def avg_pool(
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(position: list[Reg | int], inside: Reg | None) -> None:
-            with k.guarded(inside):
-                k.assign(total, total + k.read(x, [*_lead(idx, axes), *position]))
+            k.assign(total, total + k.read_where(inside, x, [*_lead(idx, axes), *position]))
 
         visit(k, idx, body)
         return total / _window_count(k, idx, axes, inner, shape, size, steps, pad, count_include_pad, divisor)
@@ -226,8 +222,7 @@ def avg_pool_backward(
                 conditions.append(start.lt(m))
                 place.append(start)
             inside = k.all_of(*conditions)
-            with k.guarded(inside):
-                part = k.read(grad, [*_lead(idx, axes), *place])
+            part = k.read_where(inside, grad, [*_lead(idx, axes), *place])
             count = _window_count(k, place, axes, inner, outer, size, steps, pad, count_include_pad, divisor)
             count = count if inside is None or not isinstance(count, Reg) else k.select(inside, count, 1.0)
             k.assign(total, total + part / count)
@@ -335,8 +330,7 @@ def adaptive_avg_pool_backward(t: Lowering, grad: Value, x: Value) -> Value:
                 conditions += [k.index(i).ge(first), k.index(i).lt(end)]
                 count = end - first if count is None else count * (end - first)
             assert count is not None
-            with k.guarded(k.all_of(*conditions)):
-                part = k.read(grad, [*_lead(idx, axes), *at])
+            part = k.read_where(k.all_of(*conditions), grad, [*_lead(idx, axes), *at])
             k.assign(total, total + part / k.convert(count, "f64"))
 
         k.loops(list(outer), body)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -32,11 +32,27 @@ from coequal._torch._layout import view_of_expression
 from coequal._torch._table import TABLE, find
 from coequal._torch._value import DTYPES, Buffer, Lowering, Value, contiguous_strides
 
+# Decompositions that PyTorch has beside those into core operators.
+_FURTHER = (
+    "_batch_norm_with_update",
+    "_native_batch_norm_legit_no_training",
+    "as_strided_scatter",
+    "batch_norm_backward",
+    "diagonal_scatter",
+    "dist",
+    "grid_sampler_2d",
+    "rrelu_with_noise_backward",
+    "tril_indices",
+    "triu_indices",
+    "upsample_bicubic2d",
+)
+
 
 @cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """PyTorch's own decompositions of what the table does not have."""
-    return {op: rule for op, rule in core_aten_decompositions().items() if not has_row(op)}
+    further = get_decompositions([getattr(torch.ops.aten, name).default for name in _FURTHER])
+    return {op: rule for op, rule in {**core_aten_decompositions(), **further}.items() if not has_row(op)}
 
 
 def has_row(op: torch._ops.OpOverload) -> bool:

@@ -24,7 +24,7 @@ from coequal._program import (
     Tensor,
     TensorArgument,
 )
-from coequal._torch._emit import Builder, Reg, kind_of
+from coequal._torch._emit import Builder, Number, Reg, kind_of
 
 DTYPES = {
     "f64": torch.float64,
@@ -39,6 +39,8 @@ DTYPES = {
     "bool": torch.bool,
 }
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+MOST_KNOWN = 1 << 20  # cells of a tensor of known data
 
 Idx = Sequence["Reg | int"]
 Emit = Callable[["Kernel", "Idx"], Reg]
@@ -213,6 +215,15 @@ class Kernel(Builder):
             return found
         return self.to_dtype(found, value.dtype, dtype)
 
+    def read_where(self, condition: Reg | None, value: Value, idx: Idx, other: Number = 0) -> Reg:
+        """The value where the condition holds (None: everywhere) and `other` elsewhere, where nothing is loaded."""
+        with self.guarded(condition):
+            cell = self.read(value, idx)
+        # A load that does not happen gives 0, but not what is computed from it.
+        if condition is None or (value.buffer is not None and other == 0 and cell.kind == "f64"):
+            return cell
+        return self.select(condition, cell, self.constant(other, cell.kind))
+
     def _read_cell(self, value: Value, idx: list[Reg | int]) -> Reg:
         if value.buffer is None:
             assert value.emit is not None
@@ -294,6 +305,8 @@ class Lowering:
         dtype, shape = tensor.dtype, tuple(tensor.shape)
         if dtype not in DTYPE_NAMES:
             raise self.refuse(f"tensors of {str(dtype).removeprefix('torch.')} are not modelled")
+        if tensor.numel() > MOST_KNOWN:
+            raise self.refuse(f"a constant of {tensor.numel()} cells; pass it as a tensor of the instance")
         values = tuple(tensor.detach().cpu().reshape(-1).tolist())
         if values and all(v == values[0] for v in values):
             return self.full(shape, dtype, values[0])

@@ -49,13 +49,10 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _core_operators() -> list[torch._ops.OpOverload]:
-    found = []
-    for name in sorted(dir(torch.ops.aten)):
-        packet = getattr(torch.ops.aten, name)
-        if isinstance(packet, torch._ops.OpOverloadPacket):
-            overloads = [getattr(packet, overload) for overload in packet.overloads()]
-            found += [op for op in overloads if torch.Tag.core in op.tags and not op._schema.is_mutable]
-    return found
+    names = {s.name.removeprefix("aten::") for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")}
+    packets = [getattr(torch.ops.aten, name) for name in names if hasattr(torch.ops.aten, name)]
+    overloads = [getattr(packet, overload) for packet in packets for overload in packet.overloads()]
+    return [op for op in overloads if torch.Tag.core in op.tags and not op._schema.is_mutable]
 
 
 def page() -> str:

@@ -252,6 +252,28 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "conv2d depthwise": (lambda x, w: F.conv2d(x, w, groups=4, padding="same"), real(1, 4, 5, 5), real(4, 1, 3, 3)),
     "conv3d": (lambda x, w: F.conv3d(x, w, stride=2, padding=1), real(1, 2, 5, 4, 5), real(3, 2, 3, 2, 3)),
+    "conv of an expression": (lambda x, w: F.conv2d(x + 1, w, padding=1), real(1, 2, 4, 4), real(3, 2, 3, 3)),
+    "conv_transpose of an expression": (
+        lambda x, w: F.conv_transpose2d(x + 1, w * 2, stride=2),
+        real(1, 2, 3, 3),
+        real(2, 3, 3, 3),
+    ),
+    "pools of an expression": (
+        lambda x: (F.avg_pool2d(x + 1, 3, 2, 1), F.max_pool2d(-x.abs() - 1, 3, 2, 1), F.pad(x + 1, (1, 1))),
+        real(1, 2, 5, 5),
+    ),
+    "gradients of pools of expressions": (
+        gradient(lambda x: F.avg_pool2d(x * 2, 3, 2, 1) + F.adaptive_avg_pool2d(x, 3)),
+        real(1, 2, 5, 5),
+        real(1, 2, 3, 3),
+    ),
+    "gradients of convolutions of expressions": (
+        gradient(lambda x, w: F.conv2d(x + 1, w, padding=1, stride=2), (0, 1)),
+        real(1, 2, 5, 5),
+        real(3, 2, 3, 3),
+        real(1, 3, 3, 3),
+    ),
+    "pool of integers": (lambda i: F.max_pool2d(i[None, None].double(), 2, padding=1), N),
     "conv without batch": (lambda x, w: F.conv2d(x, w), real(3, 5, 5), real(2, 3, 2, 2)),
     "conv_transpose1d": (
         lambda x, w, b: F.conv_transpose1d(x, w, b, stride=2, padding=1, output_padding=1),
@@ -420,6 +442,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         ),
         real(1, 2, 3, 4),
     ),
+    "interpolate bicubic": (lambda x: F.interpolate(x, size=(5, 7), mode="bicubic"), real(1, 2, 3, 4)),
+    "grid_sample": (lambda x, g: F.grid_sample(x, g, align_corners=False), real(1, 2, 4, 5), real(1, 3, 2, 2).tanh()),
+    "triangle indices": (lambda x: x[tuple(torch.triu_indices(3, 5, 1))], X),
+    "dist": (lambda x, y: torch.dist(x, y), X, Y),
     "unfold fold": (lambda x: (F.unfold(x, 2, padding=1), F.fold(F.unfold(x, 2), (4, 5), 2)), real(1, 2, 4, 5)),
     "meshgrid": (lambda x: tuple(g * 1 for g in torch.meshgrid(x[0], x[:, 0], indexing="ij")), X),
     # Data as indices
@@ -685,5 +711,5 @@ def _second(x: torch.Tensor) -> torch.Tensor:
 def test_agrees_with_pytorch(name: str, tmp_path: Path) -> None:
     fn, *args = CASES[name]
     # PyTorch's own interpolation and this gradient take their factors in single precision.
-    loose = 1e-5 if "bilinear" in name or "interpolate" in name or "of hardsigmoid" in name else 1e-9
+    loose = 1e-5 if "bilinear" in name or "interpolate" in name or "grid" in name or "of hardsigmoid" in name else 1e-9
     agree(tmp_path, fn, *args, tolerance=loose)

@@ -127,6 +127,13 @@ def test_transformer_layer(tmp_path: Path) -> None:
     agree(tmp_path, layer, torch.randn(2, 5, 8, dtype=torch.float64))
 
 
+def test_large_constants_are_refused() -> None:
+    weights = torch.zeros(1025, 1025)
+    weights[0, 0] = 1
+    with pytest.raises(Refused, match="1050625 cells"):
+        traced(lambda x: x * weights, Tensor("x", "f32", (1025, 1025)))
+
+
 def test_large_tensors_are_declared_not_computed() -> None:
     recorder, result = traced(lambda x: torch.softmax(x * math.pi, -1), Tensor("x", "f32", (4096, 4096)))
     assert result.shape == (4096, 4096)
