@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -68,8 +70,12 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
             recorder.add(_placed(launches[args[0]][0], values))
             return None
 
-    with _triton_launches(launches):
-        graph, structure = tracing.capture(fn, args, kwargs)
+    def on_device(*args: Any, **kwargs: Any) -> Any:
+        with _device_mode()():
+            return fn(*args, **kwargs)
+
+    with _triton_launches(launches), _cuda_functions():
+        graph, structure = tracing.capture(on_device, args, kwargs)
     flat = [a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, Tensor | Scalar)]
     results = Lowering(tracing.Lowering(recorder), graph).run(flat)
     return tree_unflatten(results, structure)
@@ -114,6 +120,77 @@ def _operator(count: int) -> Any:
 
 
 _libraries: list[Any] = []  # what they define lasts as long as they do
+
+
+@functools.cache
+def _device_mode() -> Any:
+    """A mode in which all tensors claim to be on the first CUDA device: host code then takes the way of a GPU."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._pytree import tree_map
+
+    tensor = torch.Tensor
+    answers = ((tensor.is_cuda.__get__, True), (tensor.is_cpu.__get__, False), (tensor.get_device, 0))
+
+    def elsewhere(value: Any) -> Any:
+        on_device = isinstance(value, str | torch.device) and str(value).split(":")[0] == "cuda"
+        return torch.device("cpu") if on_device else value
+
+    class OnDevice(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            for asked, answer in answers:
+                if func == asked:
+                    return answer
+            if func == tensor.cuda:
+                return args[0]
+            if func is torch.device:
+                return func(*args, **(kwargs or {}))
+            args, kwargs = tree_map(elsewhere, (tuple(args), kwargs or {}))
+            return func(*args, **kwargs)
+
+    return OnDevice
+
+
+def _answer(answer: Any, *_: Any, **__: Any) -> Any:
+    return answer
+
+
+@contextmanager
+def _cuda_functions() -> Any:
+    """What host code asks torch.cuda and its tensors: there is one device, and they are on it."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    properties = SimpleNamespace(
+        name="coequal", major=8, minor=0, multi_processor_count=108, total_memory=2**36, warp_size=32,
+        max_threads_per_multi_processor=2048, shared_memory_per_block=49152, shared_memory_per_block_optin=166912,
+        regs_per_multiprocessor=65536, L2_cache_size=40 * 2**20,
+    )  # fmt: skip
+    answers = {
+        "is_available": True,
+        "device_count": 1,
+        "current_device": 0,
+        "get_device_capability": (8, 0),
+        "get_device_name": "coequal",
+        "get_device_properties": properties,
+        "synchronize": None,
+        "set_device": None,
+        "is_bf16_supported": True,
+        "device": nullcontext(),
+        "device_of": nullcontext(),
+    }
+    own, first = FakeTensor.device, torch.device("cuda", 0)
+
+    def device(self: Any) -> Any:
+        # Not a function that modes see. PyTorch itself must have the truth.
+        module = sys._getframe(1).f_globals.get("__name__", "")
+        return own.__get__(self) if module.split(".")[0] == "torch" else first
+
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(FakeTensor, "device", property(device)))
+        for name, answer in answers.items():
+            stack.enter_context(mock.patch.object(torch.cuda, name, functools.partial(_answer, answer)))
+        yield
 
 
 @contextmanager

@@ -240,7 +240,7 @@ class _Writer:
             return kernel.path
         assert kernel.text is not None
         name = _text_name(kernel.label or kernel.name, kernel.text)
-        self._texts[name] = kernel.text
+        assert self._texts.setdefault(name, kernel.text) == kernel.text
         return name
 
     def _argument(self, argument: Argument) -> str:
@@ -278,7 +278,7 @@ class _Writer:
 
 @functools.lru_cache(maxsize=512)
 def _text_name(label: str, text: str) -> str:
-    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', label)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.ptx"
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', label)}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.ptx"
 
 
 def _string(text: str) -> str:

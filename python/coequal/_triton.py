@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -54,6 +55,8 @@ def launch(
     """Records a launch of a Triton function with declared tensors, scalars and numbers as arguments."""
     if not isinstance(kernel, KernelInterface):
         raise ValueError(f"expected a Triton function, cuda(...) or ptx(...), found {kernel!r}")
+    if type(kernel).__name__ == "InterpretedFunction":
+        raise ValueError("TRITON_INTERPRET is set: there is no kernel to compile")
     stand_ins = [_stand_in(a) for a in args]
     keywords = {name: _stand_in(a) for name, a in constexprs.items()}
     with capturing(recorder, arch, lambda value: value if isinstance(value, StandIn) else None):
@@ -114,35 +117,42 @@ _TORCH_NAMES = {
 
 def _dtype(dtype: str) -> Any:
     """The dtype as torch has it where torch is loaded (heuristics compare with it), else its name."""
-    import sys
-
     torch = sys.modules.get("torch")
     return getattr(torch, _TORCH_NAMES[dtype]) if torch else _TYPES[dtype]
 
 
-def _no_value(*_: Any) -> Any:
-    raise ValueError("a scalar without a value is free: no grid, constexpr or heuristic can be computed from it")
+def _hidden(base: type, name: str) -> Callable[..., Any]:
+    def operation(self: Any, *args: Any) -> Any:
+        # Triton itself may look at the number that stands for its type.
+        if sys._getframe(1).f_globals.get("__name__") in ("triton.runtime.jit", "triton.backends.compiler"):
+            return getattr(base, name)(self, *args)
+        raise ValueError("a scalar without a value is free: no grid, constexpr or heuristic can be computed from it")
+
+    return operation
 
 
 _OPERATIONS = (
     "add sub mul truediv floordiv mod pow radd rsub rmul rtruediv rfloordiv rmod rpow neg abs lt le gt ge "
     "bool int float index lshift rshift and or xor round trunc floor ceil divmod rdivmod"
 ).split()
-_HIDDEN = {f"__{name}__": _no_value for name in _OPERATIONS}
 
 
 class FreeInt(int):
     """A free integer scalar. Its number only tells Triton its type: it is neither 1 nor a multiple of 16."""
 
     scalar: Scalar
-    locals().update(_HIDDEN)
 
 
 class FreeFloat(float):
     """A free float scalar."""
 
     scalar: Scalar
-    locals().update(_HIDDEN)
+
+
+for _class, _base in ((FreeInt, int), (FreeFloat, float)):
+    for _name in _OPERATIONS:
+        if hasattr(_base, f"__{_name}__"):
+            setattr(_class, f"__{_name}__", _hidden(_base, f"__{_name}__"))
 
 
 _FREE_INTEGERS = {"i32": 3, "i64": 2**40 + 3, "u64": 2**63 + 3, "u32": 2**31 + 3}
@@ -180,7 +190,7 @@ def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn 
     """Triton launches are recorded while this lasts. `tensor_of` finds the declared tensor behind an argument."""
     driver = _driver(arch)
     config = triton.runtime.driver
-    before = config._active
+    before = dict(vars(config))
     folder = _core.default_cache_dir()
     with ExitStack() as stack:
         # Whether Triton contracts to fma makes no difference to real numbers.
@@ -193,8 +203,8 @@ def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn 
             stack.enter_context(mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": os.path.join(folder, "triton")}))
         stack.callback(setattr, driver, "capture", driver.capture)
         driver.capture = _Capture(recorder, tensor_of)
-        stack.callback(setattr, config, "_active", before)
-        config._active = driver
+        stack.callback(vars(config).update, before)
+        config.set_active(driver)
         yield
 
 
@@ -329,8 +339,9 @@ class _Launcher:
         passed = [capture.argument(kind, value) for kind, value in _leaves(self._kinds, args)]
         ctas = getattr(m, "num_ctas", 1)
         blocks = x * y * z * ctas
-        # Two more parameters: scratch memory of all blocks, for the kernel and for its profiler.
-        for size in (getattr(m, "global_scratch_size", 0), getattr(m, "profile_scratch_size", 0)):
+        # The parameters that are left: scratch memory of all blocks, for the kernel and for its profiler.
+        scratch_sizes = (getattr(m, "global_scratch_size", 0), getattr(m, "profile_scratch_size", 0))
+        for size in scratch_sizes[: _parameter_count(ptx, m.name) - len(passed)]:
             if size:
                 scratch = capture.recorder.new_temporary("u8", (size * blocks,))
                 passed.append(TensorArgument(scratch, "readwrite"))
@@ -348,6 +359,12 @@ class _Launcher:
                 cooperative=bool(getattr(m, "launch_cooperative_grid", False)),
             )
         )
+
+
+def _parameter_count(ptx: str, name: str) -> int:
+    """Of the entry, in the text that Triton makes: one parameter a line."""
+    start = ptx.index(f".entry {name}(")
+    return ptx[start : ptx.index(")", start + len(name) + 8)].count(".param")
 
 
 def _leaves(kinds: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, Any]]:

@@ -45,6 +45,7 @@ report::InstanceResult blank_result(const instance::Instance& instance) {
   result.title = instance.title;
   result.file = instance.file;
   result.expected = instance.expect;
+  result.texts = instance.texts;
   result.defects_only = !instance.program_b;
   return result;
 }

@@ -124,6 +124,7 @@ struct InstanceResult {
   std::vector<std::string> notes;    // what deserves a word but is no defect
   std::vector<Diagnostic> problems;  // why the verdict is Invalid or Internal
   Statistics statistics;
+  instance::SourceTexts texts;  // sources that are no files, to be quoted
 };
 
 // The verdict that the findings support: defect, inequivalent, refused, unknown, equivalent, in

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "report/text.h"
 
@@ -196,7 +197,14 @@ class Renderer {
   std::string source_line(const SourceSpan& span) {
     auto [found, fresh] = files_.try_emplace(span.file);
     if (fresh) {
-      std::ifstream in(span.file);
+      const auto held = result_.texts.find(span.file);
+      std::ifstream file;
+      std::istringstream text;
+      if (held == result_.texts.end())
+        file.open(span.file);
+      else
+        text.str(*held->second);
+      std::istream& in = held == result_.texts.end() ? static_cast<std::istream&>(file) : text;
       for (std::string line; std::getline(in, line);) found->second.push_back(std::move(line));
     }
     if (span.line > found->second.size()) return "";

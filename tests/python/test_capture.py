@@ -95,6 +95,22 @@ def test_results_may_be_a_dict_and_arguments_are_passed_on():
     )
 
 
+def test_host_code_takes_the_way_of_a_gpu():
+    def guarded(x, y):
+        assert x.is_cuda and not x.is_cpu and x.device.type == "cuda" and torch.cuda.is_available()
+        with torch.cuda.device(x.device):
+            out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+            add_kernel[(2,)](x, y.to("cuda").cuda(), out, x.numel(), BLOCK=32, num_warps=1)
+        return out + torch.zeros(50, device="cuda:0")
+
+    def with_fallback(x, y):
+        return add(x, y) if x.is_cuda else x - y
+
+    cq.assert_equivalent(guarded, torch.add, VECTOR, VECTOR)
+    cq.assert_equivalent(with_fallback, torch.add, VECTOR, VECTOR)
+    assert not torch.cuda.is_available() or torch.cuda.get_device_name() != "coequal"
+
+
 def test_unwritten_memory_is_a_defect():
     def forgets_the_tail(x, y):
         out = torch.empty_like(x)

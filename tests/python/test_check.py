@@ -38,6 +38,7 @@ def test_a_witness_is_numbers():
 
 def test_a_result_is_readable():
     result = cq.check(Different)
+    assert ".ptx:24  st.global.f32 [%rd5], %f2;" in result.text
     assert repr(result).startswith("<inequivalent") and "y[" in repr(result)
     assert str(result).startswith("inequivalent") and "witness for y[" in str(result)
     assert "<pre>" in result._repr_html_() and "crimson" in result._repr_html_()
