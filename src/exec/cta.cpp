@@ -32,7 +32,9 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
   const uint32_t whole = (threads + kWarpSize - 1) / kWarpSize * kWarpSize;
   return std::any_of(
       kernel.decoded.body.begin(), kernel.decoded.body.end(), [&](const isa::Decoded& d) {
-        if (d.op == Op::BarArrive) return true;
+        if (d.op == Op::BarArrive || d.op == Op::MbarArrive || d.op == Op::CpAsyncMbarArrive ||
+            d.op == Op::CpAsyncBulk)
+          return true;
         const size_t at = d.op == Op::BarSync ? 1 : 2;
         const bool counts = (d.op == Op::BarSync && d.text->operands.size() > 1) ||
                             (d.op == Op::BarRed && d.text->operands.size() > 3);
@@ -82,13 +84,17 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
         // All unsized arrays are views of the one dynamic part.
         if (!dynamic) {
           dynamic = static_cast<uint32_t>(shared_.size());
-          shared_.push_back({"shared", v.alignment, ByteMemory(launch.dynamic_shared), {}, {}});
+          shared_.push_back({"shared", v.alignment, ByteMemory(launch.dynamic_shared), {}, {}, {}});
         }
         symbols_[&v] = {Place::Shared, *dynamic};
       } else {
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
-        shared_.push_back(
-            {readable_name(v.name), v.alignment, ByteMemory(static_cast<int64_t>(v.size)), {}, {}});
+        shared_.push_back({readable_name(v.name),
+                           v.alignment,
+                           ByteMemory(static_cast<int64_t>(v.size)),
+                           {},
+                           {},
+                           {}});
       }
     } else if (v.space == StateSpace::Local || v.space == StateSpace::Param) {
       // A call's parameters are each thread's own.
@@ -142,7 +148,7 @@ CtaOutcome CtaExecutor::run() {
     const bool all_gone = std::all_of(warps_.begin(), warps_.end(),
                                       [](const Warp& w) { return w.fragments.empty(); });
     if (all_gone) break;
-    if (release_warp_waits()) continue;
+    if (release_mbarrier_waits() || release_warp_waits()) continue;
     if (!release_barrier()) out_.aborted = true;
   }
   finish(out_);
@@ -371,6 +377,15 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::CpAsyncWaitGroup:
     case Op::CpAsyncWaitAll:
       return active ? execute_copy_async(warp, active, d, pc) : Step::Next;
+    case Op::CpAsyncBulk:
+      return active ? execute_bulk_copy(warp, active, d, pc) : Step::Next;
+    case Op::MbarInit:
+    case Op::MbarInval:
+    case Op::MbarArrive:
+    case Op::MbarExpect:
+    case Op::MbarWait:
+    case Op::CpAsyncMbarArrive:
+      return active ? execute_mbarrier(warp, fragment, active, d) : Step::Next;
     case Op::Shfl:
     case Op::Vote:
     case Op::Match:

@@ -66,7 +66,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   CtaOutcome run();
 
  private:
-  enum class Wait : uint8_t { Run, Barrier, Warp };
+  enum class Wait : uint8_t { Run, Barrier, Warp, Mbarrier };
   // A branch on data: its lanes run both arms, one after the other, to the branch's post-dominator,
   // where registers are joined by the condition. Whatever an arm does carries the guard.
   struct Fork {
@@ -103,6 +103,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   };
   enum class Step : uint8_t { Next, Jumped, Parked, Ended, Aborted };
 
+  // A point of a thread's execution.
+  struct Moment {
+    uint32_t thread = 0, epoch = 0, clock = 0;
+  };
   struct AsyncCopy {
     uint32_t id = 0;
     uint32_t instruction = 0;
@@ -116,6 +120,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct PendingCopy {
     uint32_t copy = 0;
     tensor::Origin origin;
+    // Complete for threads that know of all these (an mbarrier's arrivals).
+    std::shared_ptr<const std::vector<Moment>> done;
   };
   struct ThreadState {
     std::vector<ByteMemory> locals;
@@ -138,16 +144,25 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint32_t last_epoch = 0;
     std::vector<std::pair<uint32_t, uint32_t>> departed;
   };
+  struct Mbarrier {
+    uint64_t serial = 0;  // tells objects apart that were made at one place
+    uint32_t expected = 0, pending = 0;
+    int64_t bytes = 0;                              // that are still to come
+    uint64_t phase = 0;                             // the open one
+    HappensBefore::Clock clock;                     // of its arrivals
+    std::vector<Moment> arrivals, before;           // of the open phase and of the one before
+    std::map<uint64_t, HappensBefore::Clock> done;  // of completed phases
+    std::map<uint32_t, uint64_t> waited;            // the last phase that a thread waited for
+    // Copies that the open phase stands for: variable and byte, or tensor and cell; and the copy.
+    std::vector<std::tuple<uint32_t, int64_t, uint32_t>> copies, sources;
+  };
   struct SharedVariable {
     std::string name;
     uint32_t alignment = 1;
     ByteMemory memory;
     RaceShadow shadow;
     absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
-  };
-  // A point of a thread's execution.
-  struct Moment {
-    uint32_t thread = 0, epoch = 0, clock = 0;
+    std::map<int64_t, Mbarrier> mbarriers;                     // by byte offset
   };
   struct GlobalEntry {
     MotionId motion = 0;
@@ -316,6 +331,24 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
                  const Word& value, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc);
+  // cta_mbarrier.cpp
+  Step execute_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  Step wait_at_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  // Whether the wait stands in a loop that does nothing else and is left by its answer alone.
+  bool only_waits(uint32_t pc);
+  Mbarrier* mbarrier(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space,
+                     uint32_t pc);
+  bool arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc);
+  void complete_phase(Mbarrier& b);
+  // What an arrival returns: it names the open phase.
+  Word mbarrier_state(const Mbarrier& b);
+  // UINT64_MAX: one that is complete and orders nothing new.
+  std::optional<uint64_t> awaited_phase(Warp& warp, int lane, const Mbarrier& b,
+                                        const isa::Decoded& d, uint32_t pc);
+  // A copy's bytes are there once the phase is complete.
+  void land(const AsyncCopy& copy, Mbarrier& b);
+  bool release_mbarrier_waits();
+  Step execute_bulk_copy(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   // cta_ticket.cpp: the last CTA of those that share a counter
   struct Ticket {
     tensor::Ticket place;
@@ -352,6 +385,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   };
   void find_cas_loops();
   std::optional<CasLoop> cas_loop(uint32_t cas) const;
+  // The blocks of the innermost loop around one; none if it stands in no loop.
+  std::set<uint32_t> innermost_loop(uint32_t block) const;
   const CasLoop* cas_load(uint32_t pc) const;
   const CasLoop* cas_test(uint32_t pc) const;
   // A branch on an old value that leaves such a loop before its swap.
@@ -381,6 +416,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word between_elements(TensorId tensor, int64_t cell, MotionId motion, const tensor::Origin& by);
   Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
+  bool is_complete(const PendingCopy& copy, uint32_t thread) const;
   // Reports a write to what an asynchronous copy is still to write.
   void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
                        uint32_t pc);
@@ -532,6 +568,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<uint32_t, OpaqueOld> opaque_;  // by thread
   std::set<term::GroupId> opaque_groups_;
   int64_t opaques_ = 0;
+  std::map<uint32_t, bool> wait_loops_;
+  uint64_t mbarriers_ = 0, phases_seen_ = 0;
   uint32_t copies_ = 0;  // asynchronous copies so far
   CtaOutcome out_;
 };

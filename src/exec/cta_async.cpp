@@ -79,7 +79,7 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
         copy.first_cell = from.location.offset / element;
         copy.last_cell = (from.location.offset + source_size - 1) / element;
         for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
-          tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}});
+          tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}, nullptr});
       }
     }
     for (int done = source_size; done < size;) {
@@ -92,8 +92,70 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
           write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
     overwrites_copy(v, copy.offset, size, thread, pc);
     for (int64_t b = copy.offset; b < copy.offset + size; ++b)
-      v.pending_copies[b] = {copy.id, {thread, pc}};
+      v.pending_copies[b] = {copy.id, {thread, pc}, nullptr};
     state.open_copies.push_back(std::move(copy));
+    if (out_.aborted) return Step::Aborted;
+  }
+  return Step::Next;
+}
+
+CtaExecutor::Step CtaExecutor::execute_bulk_copy(Warp& warp, uint32_t mask, const isa::Decoded& d,
+                                                 uint32_t pc) {
+  // cp.async.bulk [dst], [src], size, [mbar]: the bytes count at the mbarrier when they are there.
+  const auto& operands = d.text->operands;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+    const Word count = operand(warp, lane, operands[2], 32);
+    if (count.tag != Tag::Concrete) return abort(pc, "the size of a bulk copy depends on data");
+    const auto size = static_cast<int>(concretize(count, 32));
+    if (size % 16)
+      return abort(pc, fmt::format("a bulk copy of {} bytes, no multiple of 16", size));
+    Mbarrier* b = mbarrier(warp, lane, operands[3], StateSpace::Shared, pc);
+    if (out_.aborted) return Step::Aborted;
+    const Addresses targets = addresses(warp, lane, operands[0], StateSpace::Shared, pc, true);
+    if (out_.aborted) return Step::Aborted;
+    const Addresses sources = addresses(warp, lane, operands[1], StateSpace::Global, pc, false);
+    if (out_.aborted) return Step::Aborted;
+    if (targets.size() > 1 || sources.size() > 1)
+      return abort(pc, "an address of a bulk copy depends on data");
+    if (!b || targets.empty() || sources.empty() ||
+        !check(targets[0], size, 16, true, thread, pc) ||
+        !check_global(sources[0], size, 16, false, thread, pc))
+      continue;
+    AsyncCopy copy;
+    copy.id = ++copies_;
+    copy.instruction = pc;
+    copy.variable = targets[0].location.object;
+    copy.offset = targets[0].location.offset;
+    const Location& from = sources[0].location;
+    const int element = (*state_.tensors)[from.object].element_size();
+    const int step = std::min(4, element);
+    for (int done = 0; done < size; done += step) {
+      Address part = sources[0];
+      part.location.offset += done;
+      copy.parts.emplace_back(load_global(part, step, thread, pc, false, true), step);
+    }
+    if (tensors_[from.object].tracked) {
+      copy.tensor = from.object;
+      copy.first_cell = from.offset / element;
+      copy.last_cell = (from.offset + size - 1) / element;
+      for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
+        tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}, nullptr});
+    }
+    SharedVariable& v = shared_[copy.variable];
+    track(v.shadow, Place::Shared, copy.variable, copy.offset, size,
+          write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
+    overwrites_copy(v, copy.offset, size, thread, pc);
+    for (int64_t at = copy.offset; at < copy.offset + size; ++at)
+      v.pending_copies[at] = {copy.id, {thread, pc}, nullptr};
+    land(copy, *b);
+    // The bytes arrive like a thread: what is known of the phase includes them.
+    b->arrivals.push_back(moment(thread));
+    const uint32_t threads[] = {thread};
+    order_.arrive(threads, b->clock);
+    b->bytes -= size;
+    complete_phase(*b);
     if (out_.aborted) return Step::Aborted;
   }
   return Step::Next;
@@ -128,11 +190,17 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
   }
 }
 
+bool CtaExecutor::is_complete(const PendingCopy& copy, uint32_t thread) const {
+  return copy.done && std::all_of(copy.done->begin(), copy.done->end(),
+                                  [&](const Moment& m) { return is_before(m, thread); });
+}
+
 void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width,
                                   uint32_t thread, uint32_t pc) {
   if (v.pending_copies.empty()) return;
   for (int64_t b = offset; b < offset + width; ++b)
-    if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
+    if (const auto it = v.pending_copies.find(b);
+        it != v.pending_copies.end() && !is_complete(it->second, thread)) {
       Accessed a =
           access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
       Accessed w = access(Accessed::Kind::Write, thread, pc);

@@ -196,7 +196,8 @@ void CtaExecutor::report_deadlock() {
                  fragment.pc));
     }
   report(DefectKind::BarrierDivergence,
-         fmt::format("a barrier can never be satisfied: {} threads wait", waiting),
+         fmt::format("a barrier can never be satisfied: {} thread{} wait{}", waiting,
+                     waiting == 1 ? "" : "s", waiting == 1 ? "s" : ""),
          std::move(accesses));
 }
 

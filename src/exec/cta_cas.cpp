@@ -69,6 +69,44 @@ void CtaExecutor::find_cas_loops() {
       if (auto loop = cas_loop(pc)) cas_loops_.emplace(pc, std::move(*loop));
 }
 
+std::set<uint32_t> CtaExecutor::innermost_loop(uint32_t block) const {
+  const auto& blocks = kernel_.cfg->blocks();
+  std::set<uint32_t> loop;  // the innermost one found so far
+  std::set<uint32_t> within, heads;
+  for (uint32_t b = 0; b < blocks.size(); ++b) within.insert(b);
+  while (true) {
+    // Blocks on a cycle through it that enters no head of an outer loop.
+    const auto reached = [&](uint32_t from) {
+      std::set<uint32_t> seen;
+      std::vector<uint32_t> todo{from};
+      while (!todo.empty()) {
+        const uint32_t b = todo.back();
+        todo.pop_back();
+        for (const uint32_t n : blocks[b].successors)
+          if (within.contains(n) && !heads.contains(n) && seen.insert(n).second) todo.push_back(n);
+      }
+      return seen;
+    };
+    const std::set<uint32_t> forward = reached(block);
+    if (!forward.contains(block)) return loop;
+    loop.clear();
+    for (const uint32_t b : forward)
+      if (b == block || reached(b).contains(block)) loop.insert(b);
+    std::vector<uint32_t> entries;
+    for (const uint32_t b : loop) {
+      bool entered = b == 0;
+      for (uint32_t p = 0; p < blocks.size(); ++p)
+        entered |= !loop.contains(p) &&
+                   std::find(blocks[p].successors.begin(), blocks[p].successors.end(), b) !=
+                       blocks[p].successors.end();
+      if (entered) entries.push_back(b);
+    }
+    if (entries.size() != 1) return loop;
+    heads.insert(entries[0]);
+    within = loop;
+  }
+}
+
 std::optional<CtaExecutor::CasLoop> CtaExecutor::cas_loop(uint32_t cas) const {
   const auto& body = kernel_.decoded.body;
   const ptx::Cfg& cfg = *kernel_.cfg;
@@ -80,30 +118,12 @@ std::optional<CtaExecutor::CasLoop> CtaExecutor::cas_loop(uint32_t cas) const {
   if (result.kind != Operand::Kind::Register || expected.kind != Operand::Kind::Register)
     return std::nullopt;
 
-  // The blocks of the loop: those on a cycle through the swap.
-  const auto reach = [&](uint32_t from, auto&& next) {
-    std::set<uint32_t> seen;
-    std::vector<uint32_t> todo{from};
-    while (!todo.empty()) {
-      const uint32_t block = todo.back();
-      todo.pop_back();
-      for (const uint32_t n : next(block))
-        if (n != ptx::Cfg::kExit && seen.insert(n).second) todo.push_back(n);
-    }
-    return seen;
-  };
+  const std::set<uint32_t> loop = innermost_loop(own);
+  if (loop.empty()) return std::nullopt;
   std::vector<std::vector<uint32_t>> before(blocks.size());
   for (uint32_t b = 0; b < blocks.size(); ++b)
     for (const uint32_t n : blocks[b].successors)
       if (n != ptx::Cfg::kExit) before[n].push_back(b);
-  const auto forward = reach(
-      own, [&](uint32_t b) -> const auto& { return blocks[b].successors; });
-  const auto backward = reach(
-      own, [&](uint32_t b) -> const auto& { return before[b]; });
-  if (!forward.contains(own)) return std::nullopt;
-  std::set<uint32_t> loop;
-  std::set_intersection(forward.begin(), forward.end(), backward.begin(), backward.end(),
-                        std::inserter(loop, loop.end()));
   std::optional<uint32_t> head;
   for (const uint32_t b : loop) {
     const bool entered =

@@ -399,7 +399,8 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
   const int64_t offset = at.location.offset;
   if (!v.pending_copies.empty())
     for (int64_t b = offset; b < offset + width; ++b)
-      if (const auto it = v.pending_copies.find(b); it != v.pending_copies.end()) {
+      if (const auto it = v.pending_copies.find(b);
+          it != v.pending_copies.end() && !is_complete(it->second, thread)) {
         Accessed a =
             access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
         Accessed r = access(Accessed::Kind::Read, thread, pc);

@@ -27,6 +27,16 @@ constexpr InstRow kRows[] = {
      .op = Op::CpAsyncWaitAll,
      .effect = Effect::Async,
      .manual = "9.7.9.25.3"},
+    {.pattern = "cp.async.mbarrier.arrive{.noinc}{.shared,.shared::cta}.b64 [a]",
+     .op = Op::CpAsyncMbarArrive,
+     .effect = Effect::Async,
+     .manual = "9.7.13.15.17"},
+    {.pattern =
+         "cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes [d], "
+         "[a], n:u32, [m]",
+     .op = Op::CpAsyncBulk,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
     // A policy is an opaque word that only cache hints read.
     {.pattern = "createpolicy.fractional.{L2::evict_last,L2::evict_normal,L2::evict_first,L2::"
                 "evict_unchanged}{.L2::evict_first,.L2::evict_unchanged}.b64 d{, a:f32}",

@@ -59,6 +59,13 @@ enum class Op : uint8_t {
   CpAsyncCommit,
   CpAsyncWaitGroup,
   CpAsyncWaitAll,
+  CpAsyncMbarArrive,
+  CpAsyncBulk,  // global to shared, completion at an mbarrier
+  MbarInit,
+  MbarInval,
+  MbarArrive,  // also arrive.expect_tx
+  MbarExpect,
+  MbarWait,  // test_wait and try_wait
   LdMatrix,
   StMatrix,
   Mma,

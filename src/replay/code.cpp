@@ -279,6 +279,8 @@ class FunctionCompiler {
   Address address(const isa::Decoded& d, const Operand& operand) {
     Address out;
     StateSpace space = d.space;
+    if (d.op == Op::CpAsyncBulk)
+      space = out_.code.back().address_count == 1 ? StateSpace::Global : StateSpace::Shared;
     if (d.op == Op::CpAsync)
       space = out_.code.back().address_count == 0 ? StateSpace::Shared : StateSpace::Global;
     if (operand.base_is_register) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,19 @@ struct PendingCopy {
   uint8_t* to;
   const uint8_t* from;
   uint32_t bytes, size;  // copied, and zeros up to `size`
+};
+
+// An mbarrier object: what the open phase still waits for.
+struct Mbarrier {
+  uint32_t expected = 0, pending = 0;
+  int64_t bytes = 0;
+  uint64_t phase = 0;
+
+  void complete() {
+    if (pending || bytes) return;
+    pending = expected;
+    ++phase;
+  }
 };
 
 class Cta;
@@ -103,6 +117,9 @@ class Warp {
   bool atomic(const Code& code, uint32_t active);
   bool copy_async(const Code& code, uint32_t active);
   void complete_copies(uint32_t lane, size_t keep);
+  bool copy_bulk(const Code& code, uint32_t active);
+  bool mbarrier(const Code& code, uint32_t active);
+  Mbarrier* find_mbarrier(const Code& code, uint32_t which, uint32_t lane);
   bool branch(const Code& code, uint32_t active);
   bool branch_indexed(const Code& code, uint32_t active);
   bool call(uint32_t active);
@@ -133,6 +150,7 @@ class Warp {
   const FunctionCode* function_ = nullptr;
   uint64_t* registers_ = nullptr;
   uint64_t selections_ = 0;
+  bool yields_ = false;  // the group waits for others: any lane may go next
 
   std::array<uint32_t, kWarpSize> pc_{}, depth_{}, member_mask_{}, collective_pc_{};
   std::array<State, kWarpSize> state_{};
@@ -153,6 +171,7 @@ class Cta {
 
   const Dim3& ctaid() const { return ctaid_; }
   std::vector<uint8_t>& shared() { return shared_; }
+  std::map<uint64_t, Mbarrier>& mbarriers() { return mbarriers_; }  // by shared address
   uint32_t warp_count() const { return static_cast<uint32_t>(warps_.size()); }
 
   // A lane arrives; `waits` unless it is bar.arrive. `count` 0 stands for all threads of the CTA.
@@ -178,6 +197,7 @@ class Cta {
   std::vector<uint8_t> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_;
+  std::map<uint64_t, Mbarrier> mbarriers_;
   size_t next_warp_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "replay/machine.h"
@@ -98,8 +99,8 @@ void Warp::store_pcs() {
 bool Warp::select() {
   if (!running_) return false;
   const RunOptions& options = launch_.options;
-  const bool any =
-      ++selections_ % 64 == 0 || (options.order == Order::Random && options.lanes_apart);
+  const bool any = std::exchange(yields_, false) || ++selections_ % 64 == 0 ||
+                   (options.order == Order::Random && options.lanes_apart);
   uint32_t chosen = kWarpSize;
   if (any) {
     uint32_t skip = static_cast<uint32_t>(launch_.next_random() %
@@ -388,6 +389,19 @@ bool Warp::step(const Code& code, uint32_t active) {
     case Op::Trap:
       return fail(FaultKind::Trap, static_cast<uint32_t>(std::countr_zero(active)),
                   code.decoded->text->opcode);
+    case Op::CpAsyncBulk:
+      if (!copy_bulk(code, active)) return false;
+      break;
+    case Op::MbarInit:
+    case Op::MbarInval:
+    case Op::MbarArrive:
+    case Op::MbarExpect:
+    case Op::MbarWait:
+    case Op::CpAsyncMbarArrive:
+      if (!mbarrier(code, active)) return false;
+      if (!yields_) break;
+      ++group_pc_;
+      return false;
     case Op::BarSync:
     case Op::BarArrive:
     case Op::BarRed:

@@ -10,6 +10,7 @@ namespace {
 
 using isa::AtomOp;
 using isa::mask_of;
+using isa::Op;
 using isa::sign_extend;
 using ptx::ScalarType;
 
@@ -221,6 +222,88 @@ bool Warp::copy_async(const Code& code, uint32_t active) {
     if (!launch_.options.late_copies) {
       finish(copy);
       copies_[lane].open.clear();
+    }
+  }
+  return true;
+}
+
+// cp.async.bulk [to], [from], size, [mbarrier].
+bool Warp::copy_bulk(const Code& code, uint32_t active) {
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint64_t size = read(source(code, 0), lane);
+    const uint64_t to = full_address(code, 0, lane), from = full_address(code, 1, lane);
+    if (size % 16 || to % 16 || from % 16)
+      return fail(FaultKind::Misaligned, lane,
+                  fmt::format("a bulk copy of {} bytes from {:#x} to {:#x}", size, from, to));
+    Mbarrier* barrier = find_mbarrier(code, 2, lane);
+    if (!barrier) return false;
+    for (uint64_t done = 0; done < size; done += 16) {
+      uint8_t* into = locate(lane, to + done, 16, true);
+      const uint8_t* out_of = into ? locate(lane, from + done, 16, false) : nullptr;
+      if (!out_of) return false;
+      std::memcpy(into, out_of, 16);
+    }
+    barrier->bytes -= static_cast<int64_t>(size);
+    barrier->complete();
+  }
+  return true;
+}
+
+Mbarrier* Warp::find_mbarrier(const Code& code, uint32_t which, uint32_t lane) {
+  const uint64_t address = full_address(code, which, lane);
+  if (!locate(lane, address, 8, true)) return nullptr;
+  if (code.op == Op::MbarInit) return &cta_.mbarriers()[address];
+  const auto found = cta_.mbarriers().find(address);
+  if (found != cta_.mbarriers().end()) return &found->second;
+  fail(FaultKind::Invalid, lane, "an mbarrier that was not initialised");
+  return nullptr;
+}
+
+bool Warp::mbarrier(const Code& code, uint32_t active) {
+  const ptx::Instruction& text = *code.decoded->text;
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    Mbarrier* barrier = find_mbarrier(code, 0, lane);
+    if (!barrier) return false;
+    const uint64_t number = code.source_count > 0 ? read(source(code, 0), lane) : 1;
+    switch (code.op) {
+      case Op::MbarInit:
+        *barrier = {};
+        barrier->expected = barrier->pending = static_cast<uint32_t>(number);
+        break;
+      case Op::MbarInval:
+        cta_.mbarriers().erase(full_address(code, 0, lane));
+        break;
+      case Op::MbarExpect:
+        barrier->bytes += static_cast<int64_t>(number);
+        break;
+      case Op::MbarWait: {
+        const bool complete =
+            text.has("parity") ? (barrier->phase & 1) != (number & 1) : number < barrier->phase;
+        write(destination(code, 0), lane, complete);
+        yields_ |= !complete;
+        break;
+      }
+      default: {
+        const bool transfers = text.has("expect_tx");
+        const uint64_t count = code.op == Op::CpAsyncMbarArrive || transfers ? 1 : number;
+        if (transfers) barrier->bytes += static_cast<int64_t>(number);
+        if (code.op == Op::CpAsyncMbarArrive) {
+          copies_[lane].groups.push_back(std::move(copies_[lane].open));
+          copies_[lane].open.clear();
+          complete_copies(lane, 0);
+          if (!text.has("noinc")) ++barrier->pending;
+        } else {
+          write(destination(code, 0), lane, barrier->phase);
+        }
+        if (count > barrier->pending)
+          return fail(FaultKind::Invalid, lane,
+                      fmt::format("{} arrivals at an mbarrier that waits for {} more", count,
+                                  barrier->pending));
+        barrier->pending -= static_cast<uint32_t>(count);
+        barrier->complete();
+      }
     }
   }
   return true;

@@ -141,3 +141,15 @@ extern "C" __global__ void lock(const float* x, float* y, int* mutex) {
   __threadfence();
   atomicExch(mutex, 0);
 }
+
+// A loop inside a loop.
+extern "C" __global__ void add_all_double(const double* x, double* y) {
+  for (int k = threadIdx.x; k < 64; k += 8) {
+    unsigned long long* a = (unsigned long long*)(y + k % 4);
+    unsigned long long old = *a, assumed;
+    do {
+      assumed = old;
+      old = atomicCAS(a, assumed, __double_as_longlong(x[k] + __longlong_as_double(assumed)));
+    } while (assumed != old);
+  }
+}

@@ -1,0 +1,335 @@
+// mbarrier objects: phases that complete when so many arrivals and bytes have come. (PTX ISA,
+// "Parallel Synchronization and Communication Instructions: mbarrier".)
+//
+// Arrivals of one phase are ordered before whatever follows a wait that saw the phase complete. A
+// wait is followed only as part of a loop that does nothing but wait: then a thread simply stays
+// until its phase is complete, whatever the schedule. An arrival counts for the phase that is open
+// when it comes; that this is the same one in every schedule is known if the thread knows all
+// arrivals of the phase before.
+#include <algorithm>
+#include <bit>
+
+#include "exec/cta.h"
+
+namespace coequal::exec {
+
+using isa::Op;
+using ptx::Operand;
+using ptx::StateSpace;
+using Accessed = coequal::Access;
+
+namespace {
+
+// Of Role::Atomic events: operations on one mbarrier do not conflict with each other.
+constexpr uint8_t kMbarrierOperation = 0xff;
+// Completed phases whose order is kept.
+constexpr uint64_t kKeptPhases = 32;
+
+}  // namespace
+
+bool CtaExecutor::only_waits(uint32_t pc) {
+  const auto [known, fresh] = wait_loops_.try_emplace(pc);
+  if (!fresh) return known->second;
+  const auto& body = kernel_.decoded.body;
+  const auto& blocks = kernel_.cfg->blocks();
+  const std::set<uint32_t> loop = innermost_loop(kernel_.cfg->block_of(pc));
+  if (loop.empty() || body[pc].text->guard) return false;
+  // What depends on the wait's answer, and on nothing that the loop does not make.
+  std::set<uint32_t> written, answers{body[pc].text->operands[0].reg};
+  for (const uint32_t b : loop)
+    for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
+      const isa::Decoded& d = body[i];
+      const bool allowed = d.row && (d.op == Op::Pure || d.op == Op::Mov || d.op == Op::Cvta ||
+                                     d.op == Op::Nop || d.op == Op::Bra || i == pc);
+      if (!allowed) return false;
+      for (const Operand& op : d.text->operands)
+        if (op.kind == Operand::Kind::Special &&
+            (op.text.starts_with("%clock") || op.text.starts_with("%globaltimer")))
+          return false;
+      if (d.op != Op::Bra && d.op != Op::Nop && !d.text->operands.empty())
+        written.insert(d.text->operands[0].reg);
+    }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const uint32_t b : loop)
+      for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
+        const isa::Decoded& d = body[i];
+        if ((d.op != Op::Pure && d.op != Op::Mov) || d.text->guard) continue;
+        const auto& operands = d.text->operands;
+        bool from_answer = false, else_constant = true;
+        for (size_t k = 1; k < operands.size(); ++k) {
+          const bool is_register = operands[k].kind == Operand::Kind::Register;
+          from_answer |= is_register && answers.contains(operands[k].reg);
+          else_constant &= is_register ? answers.contains(operands[k].reg)
+                                       : operands[k].kind == Operand::Kind::Immediate;
+        }
+        if (from_answer && else_constant && operands[0].kind == Operand::Kind::Register)
+          changed |= answers.insert(operands[0].reg).second;
+      }
+  }
+  for (const uint32_t b : loop)
+    for (const uint32_t n : blocks[b].successors) {
+      if (loop.contains(n)) continue;
+      const isa::Decoded& last = body[blocks[b].end - 1];
+      if (last.op != Op::Bra || !last.text->guard || !answers.contains(last.text->guard->reg))
+        return false;
+    }
+  return wait_loops_[pc] = true;
+}
+
+CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand& op,
+                                             StateSpace space, uint32_t pc) {
+  const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+  const bool initializes = kernel_.decoded.body[pc].op == Op::MbarInit;
+  const Addresses places = addresses(warp, lane, op, space, pc, true);
+  if (out_.aborted) return nullptr;
+  if (places.size() != 1 || places[0].location.place != Place::Shared) {
+    if (!places.empty()) abort(pc, "an mbarrier outside shared memory");
+    return nullptr;
+  }
+  const Location& at = places[0].location;
+  if (!check(places[0], 8, 8, true, thread, pc)) return nullptr;
+  SharedVariable& v = shared_[at.object];
+  track(v.shadow, Place::Shared, at.object, at.offset, 8,
+        initializes ? write_event(thread, pc, at.offset, Word::concrete(pc))
+                    : event(thread, pc, Role::Atomic, kMbarrierOperation));
+  const auto found = v.mbarriers.find(at.offset);
+  if (found != v.mbarriers.end()) return &found->second;
+  if (initializes) return &v.mbarriers[at.offset];
+  Defect defect;
+  defect.kind = DefectKind::UninitializedRead;
+  Accessed a = access(Accessed::Kind::Barrier, thread, pc);
+  a.where = v.name;
+  a.index = std::to_string(at.offset);
+  a.bytes = 8;
+  report(DefectKind::UninitializedRead, "an mbarrier is used that was not initialised", {a});
+  out_.aborted = true;
+  return nullptr;
+}
+
+bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc) {
+  const bool over = std::all_of(b.before.begin(), b.before.end(),
+                                [&](const Moment& m) { return is_before(m, thread); });
+  if (!over) {
+    abort(pc,
+          "for which phase of an mbarrier an arrival counts depends on how threads are scheduled");
+    return false;
+  }
+  if (count == 0 || count > b.pending) {
+    abort(pc, fmt::format("{} arrivals at an mbarrier that waits for {} more", count, b.pending));
+    return false;
+  }
+  b.arrivals.push_back(moment(thread));
+  const uint32_t threads[] = {thread};
+  order_.arrive(threads, b.clock);
+  b.pending -= count;
+  complete_phase(b);
+  return true;
+}
+
+void CtaExecutor::complete_phase(Mbarrier& b) {
+  if (b.pending || b.bytes) return;
+  b.done[b.phase] = std::move(b.clock);
+  if (b.phase >= kKeptPhases) b.done.erase(b.phase - kKeptPhases);
+  b.clock.clear();
+  b.before = std::move(b.arrivals);
+  b.arrivals.clear();
+  b.pending = b.expected;
+  ++b.phase;
+  // Copies that the phase stood for have landed, for those who know of it.
+  const auto known = std::make_shared<const std::vector<Moment>>(b.before);
+  for (const auto& [variable, offset, copy] : b.copies)
+    if (const auto it = shared_[variable].pending_copies.find(offset);
+        it != shared_[variable].pending_copies.end() && it->second.copy == copy)
+      it->second.done = known;
+  for (const auto& [tensor, cell, copy] : b.sources)
+    std::erase_if(tensors_[tensor].copied_from[cell],
+                  [&, id = copy](const PendingCopy& p) { return p.copy == id; });
+  b.copies.clear();
+  b.sources.clear();
+}
+
+Word CtaExecutor::mbarrier_state(const Mbarrier& b) {
+  return Word::symbolic(poison_term(fmt::format("{} mbarrier state", kernel_.function->name),
+                                    term::bv(64), static_cast<int64_t>(b.serial << 32 | b.phase),
+                                    {PoisonSource::Kind::Refused,
+                                     "",
+                                     {"mbarrier.arrive", {}, "the state of an mbarrier is a value"},
+                                     {}}));
+}
+
+std::optional<uint64_t> CtaExecutor::awaited_phase(Warp& warp, int lane, const Mbarrier& b,
+                                                   const isa::Decoded& d, uint32_t pc) {
+  const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+  const Word w = operand(warp, lane, d.text->operands[2], 64);
+  const std::string unknown = "the phase that '" + d.text->spelling() + "' names is not known";
+  if (d.text->has("parity")) {
+    if (w.tag != Tag::Concrete) {
+      abort(pc, unknown);
+      return std::nullopt;
+    }
+    const uint64_t parity = concretize(w, 32) & 1;
+    // The next phase of that parity that the thread has not waited for.
+    const auto waited = b.waited.find(thread);
+    uint64_t phase = waited == b.waited.end() ? 0 : waited->second + 1;
+    if ((phase & 1) != parity) ++phase;
+    // The phase before the open one is complete: a fresh object has completed one of parity 1, and
+    // who has waited for the last one finds it complete again.
+    if (phase == b.phase + 1) return UINT64_MAX;
+    return phase;
+  }
+  if (w.tag != Tag::Bits || store_.kind(w.term) != term::Kind::Poison) {
+    abort(pc, unknown);
+    return std::nullopt;
+  }
+  const auto token = static_cast<uint64_t>(store_.anchor(w.term, 0).cell);
+  if (mbarrier_state(b).term.shape() != w.term.shape() || token >> 32 != b.serial) {
+    abort(pc, unknown);
+    return std::nullopt;
+  }
+  return token & 0xffffffff;
+}
+
+CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask,
+                                                const isa::Decoded& d) {
+  const uint32_t pc = fragment.pc;
+  const auto& operands = d.text->operands;
+  const auto number = [&](int lane, const Operand& op) -> std::optional<uint32_t> {
+    const Word w = operand(warp, lane, op, 32);
+    if (w.tag == Tag::Concrete) return static_cast<uint32_t>(concretize(w, 32));
+    abort(pc, "a count of '" + d.text->spelling() + "' depends on data");
+    return std::nullopt;
+  };
+  if (d.op == Op::MbarWait) return wait_at_mbarrier(warp, fragment, mask, d);
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+    const bool answers = d.op == Op::MbarArrive;
+    Mbarrier* b = mbarrier(warp, lane, operands[answers ? 1 : 0], d.space, pc);
+    if (!b) {
+      if (out_.aborted) return Step::Aborted;
+      continue;
+    }
+    switch (d.op) {
+      case Op::MbarInit: {
+        const auto count = number(lane, operands[1]);
+        if (!count) return Step::Aborted;
+        *b = Mbarrier{};
+        b->serial = ++mbarriers_;
+        b->expected = b->pending = *count;
+        break;
+      }
+      case Op::MbarInval: {
+        SharedVariable& v =
+            shared_[addresses(warp, lane, operands[0], d.space, pc, true)[0].location.object];
+        std::erase_if(v.mbarriers, [&](const auto& entry) { return &entry.second == b; });
+        break;
+      }
+      case Op::MbarArrive: {
+        const bool transfers = d.text->has("expect_tx");
+        std::optional<uint32_t> count = 1;
+        if (operands.size() > 2) count = number(lane, operands[2]);
+        if (!count) return Step::Aborted;
+        const Word state = mbarrier_state(*b);
+        if (transfers) b->bytes += *count;
+        if (!arrive_at_mbarrier(*b, thread, transfers ? 1 : *count, pc)) return Step::Aborted;
+        write(warp, lane, operands[0], state);
+        break;
+      }
+      case Op::MbarExpect: {
+        const auto count = number(lane, operands[1]);
+        if (!count) return Step::Aborted;
+        b->bytes += *count;
+        break;
+      }
+      case Op::CpAsyncMbarArrive: {
+        // Arrives when all copies that the thread has issued are complete; without .noinc the phase
+        // waits for one more arrival, which this is. They have landed when the phase is complete.
+        ThreadState& state = thread_states_[thread];
+        state.copy_groups.push_back(std::move(state.open_copies));
+        state.open_copies.clear();
+        for (const auto& group : state.copy_groups)
+          for (const AsyncCopy& copy : group) land(copy, *b);
+        state.copy_groups.clear();
+        if (!d.text->has("noinc")) ++b->pending;
+        if (!arrive_at_mbarrier(*b, thread, 1, pc)) return Step::Aborted;
+        break;
+      }
+      default:
+        CHECK(false);
+    }
+  }
+  return Step::Next;
+}
+
+void CtaExecutor::land(const AsyncCopy& copy, Mbarrier& b) {
+  SharedVariable& v = shared_[copy.variable];
+  int64_t at = copy.offset;
+  for (const auto& [word, width] : copy.parts) {
+    v.memory.store(at, width,
+                   is_raced(Place::Shared, copy.variable, at, width) ? tainted_word(width) : word);
+    for (int i = 0; i < width; ++i) b.copies.push_back({copy.variable, at + i, copy.id});
+    at += width;
+  }
+  for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
+    b.sources.push_back({copy.tensor, c, copy.id});
+}
+
+CtaExecutor::Step CtaExecutor::wait_at_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask,
+                                                const isa::Decoded& d) {
+  const uint32_t pc = fragment.pc;
+  if (!only_waits(pc))
+    return abort(pc,
+                 "a test of an mbarrier outside a loop that only waits: its answer depends on how "
+                 "threads are scheduled");
+  uint32_t ready = 0;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+    Mbarrier* b = mbarrier(warp, lane, d.text->operands[1], d.space, pc);
+    if (!b) {
+      if (out_.aborted) return Step::Aborted;
+      ready |= 1u << lane;
+      continue;
+    }
+    const auto phase = awaited_phase(warp, lane, *b, d, pc);
+    if (!phase) return Step::Aborted;
+    if (*phase != UINT64_MAX) {
+      if (*phase >= b->phase) continue;
+      const auto done = b->done.find(*phase);
+      if (done == b->done.end())
+        return abort(pc, "a wait for a phase of an mbarrier that is long over");
+      const uint32_t threads[] = {thread};
+      if (!done->second.empty()) order_.depart(threads, done->second);
+      b->waited[thread] = *phase;
+    }
+    write(warp, lane, d.text->operands[0], Word::concrete(1));
+    ready |= 1u << lane;
+  }
+  const uint32_t rest = fragment.mask & ~mask, waiting = mask & ~ready;
+  if (!waiting) return Step::Next;
+  const std::shared_ptr<Fork> fork = fragment.fork;
+  fragment.mask = waiting;
+  fragment.wait = Wait::Mbarrier;
+  if (rest | ready) warp.fragments.push_back({.mask = rest | ready, .pc = pc + 1, .fork = fork});
+  return Step::Parked;
+}
+
+bool CtaExecutor::release_mbarrier_waits() {
+  // Whoever waits looks again if some phase has completed since.
+  uint64_t phases = 0;
+  for (const SharedVariable& v : shared_)
+    for (const auto& [offset, b] : v.mbarriers) phases += b.phase + b.serial;
+  if (phases == phases_seen_) return false;
+  phases_seen_ = phases;
+  bool any = false;
+  for (Warp& warp : warps_)
+    for (Fragment& f : warp.fragments)
+      if (f.wait == Wait::Mbarrier) {
+        f.wait = Wait::Run;
+        any = true;
+      }
+  return any;
+}
+
+}  // namespace coequal::exec
