@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "check/run.h"
 #include "cli/run_command.h"
+#include "idiom/recogniser.h"
 #include "idiom/toolchain.h"
 #include "instance/toml.h"
 #include "instance/validate.h"
@@ -342,7 +343,15 @@ void list_defects() {
     fmt::print("{:<21} {}\n", row.name, row.meaning);
 }
 
-int print_idioms(const std::string& nvcc, const std::string& arch) {
+int print_idioms(const std::string& nvcc, const std::string& arch, const std::string& ptx,
+                 const std::string& name) {
+  if (!ptx.empty()) {
+    std::vector<idiom::Template> ships;
+    for (const idiom::Template& t : idiom::Library::shipped().templates())
+      if (!t.origin.ends_with(" " + name)) ships.push_back(t);
+    fmt::print("{}", idiom::make_shipped_of_ptx(ptx, name, std::move(ships)));
+    return 0;
+  }
   const Result<std::string> compiler = toolchain::find_compiler(nvcc);
   if (!compiler) return complain(compiler.error().message);
   const Result<std::string> text = idiom::make_shipped(*compiler, arch, Budget());
@@ -387,6 +396,9 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
   std::string nvcc, arch = Options().arch;
   idioms->add_option("--nvcc", nvcc, "The CUDA compiler to call");
   idioms->add_option("--arch", arch, "Target architecture");
+  std::string ptx, name = "triton";
+  idioms->add_option("--ptx", ptx, "Take PTX from this folder: FUNCTION_DTYPE.ptx, kernel 'probe'");
+  idioms->add_option("--name", name, "What made that PTX");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& answer) {
@@ -398,7 +410,7 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
     tables().at(table)();
     return 0;
   }
-  if (idioms->parsed()) return print_idioms(nvcc, arch);
+  if (idioms->parsed()) return print_idioms(nvcc, arch, ptx, name);
   if (run_one->parsed()) return run_program(run_request);
   return run_check(*check, request, other);
 }

@@ -173,12 +173,12 @@ class Ranges {
     if (store_.kind(bits) != Kind::BitsOfReal) return r;
     const term::FloatLayout& f =
         term::layout_of(static_cast<term::FloatFormat>(store_.payload(bits)));
-    if (f.padding != 0 || width != f.exponent_bits ||
-        store_.payload(word) != static_cast<uint64_t>(f.mantissa_bits))
-      return r;
+    // Its upper bits at least.
+    const int skipped = static_cast<int>(store_.payload(word)) - f.mantissa_bits;
+    if (f.padding != 0 || skipped < 0 || skipped + width != f.exponent_bits) return r;
     for (const IndexLimit& limit : limits)
       if (limit.word == store_.child(bits, 0))
-        r = intersect(r, {word, limit.low + f.bias(), INT64_MAX});
+        r = intersect(r, {word, (limit.low + f.bias()) >> skipped, INT64_MAX});
     return r;
   }
 
@@ -222,7 +222,9 @@ class Ranges {
         const auto by = static_cast<int>(store_.payload(word));
         if (r->motion || by + width != store_.type(child(0)).width || r->known + r->low < 0)
           return std::nullopt;
-        return IndexRange{0, 0, (r->known + r->low) >> by, (r->known + r->high) >> by, 1};
+        const int64_t low = r->known + r->low, unit = int64_t{1} << by;
+        const int64_t step = low % unit == 0 && r->step % unit == 0 ? r->step >> by : 1;
+        return IndexRange{0, 0, low >> by, (r->known + r->high) >> by, step};
       }
       case Kind::BvConcat: {
         const int shift = store_.type(child(1)).width;

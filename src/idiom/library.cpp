@@ -1,6 +1,8 @@
 // The probe kernels and the templates made from them.
 #include "idiom/library.h"
 
+#include <filesystem>
+
 #include "idiom/calibrate.h"
 #include "idiom/function.h"
 #include "idiom/probe.h"
@@ -15,6 +17,9 @@ namespace {
 
 constexpr std::string_view kShipped =
 #include "idiom/templates.inc"
+    ;
+constexpr std::string_view kShippedTriton =
+#include "idiom/templates_triton.inc"
     ;
 
 std::string filled(std::string_view call, const std::vector<std::string>& arguments) {
@@ -112,7 +117,7 @@ class Prober {
  public:
   Prober(const ptx::Module& module, const std::string& origin, std::vector<Template>& known)
       : module_(module), origin_(origin), known_(known) {
-    for (const char* flag : {"use_fast_math", "ftz=true"})
+    for (const char* flag : {"use_fast_math", "ftz=true", "triton"})
       flushes_ = flushes_ || origin.find(flag) != std::string::npos;
   }
 
@@ -184,6 +189,33 @@ std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::strin
   return outcomes;
 }
 
+std::vector<ProbeOutcome> run_ptx_probes(const std::string& folder, const std::string& origin,
+                                         std::vector<Template>& known) {
+  static const std::vector<Probe> all = [] {
+    std::vector<Probe> made;
+    for (const DType dtype : {DType::F32, DType::F64})
+      for (const Function& f : functions()) {
+        Probe p;
+        p.kernel = "probe";
+        p.function = f.name;
+        p.dtype = dtype;
+        if (!f.positive) made.push_back(std::move(p));
+      }
+    return made;
+  }();
+  std::vector<ProbeOutcome> outcomes;
+  for (const Probe& p : all) {
+    const std::string path = fmt::format("{}/{}_{}.ptx", folder, p.function, dtype_name(p.dtype));
+    if (!std::filesystem::exists(path)) continue;
+    Result<ptx::Module> module = ptx::parse_file(path);
+    if (module)
+      outcomes.push_back(Prober(*module, origin, known).run(p));
+    else
+      outcomes.push_back({&p, false, false, module.error().message});
+  }
+  return outcomes;
+}
+
 std::string shipped_text(const std::string& compiler_version,
                          const std::vector<std::vector<ProbeOutcome>>& outcomes,
                          const std::vector<std::string>& origins,
@@ -208,19 +240,24 @@ std::string_view shipped_compiler() {
 
 std::string list_shipped() {
   std::string text;
-  for (size_t at = 1; at < kShipped.size() && kShipped[at] == '#';) {
-    const size_t end = std::min(kShipped.find('\n', at), kShipped.size());
-    text += fmt::format("{}\n", kShipped.substr(at + 2, end - at - 2));
-    at = end + 1;
-  }
+  for (const std::string_view shipped : {kShipped, kShippedTriton})
+    for (size_t at = 1; at < shipped.size() && shipped[at] == '#';) {
+      const size_t end = std::min(shipped.find('\n', at), shipped.size());
+      text += fmt::format("{}\n", shipped.substr(at + 2, end - at - 2));
+      at = end + 1;
+    }
   return text;
 }
 
 const Library& Library::shipped() {
   static const Library library = [] {
-    Result<std::vector<Template>> templates = from_text(kShipped);
-    CHECK(templates.has_value());
-    return Library(std::move(*templates));
+    std::vector<Template> all;
+    for (const std::string_view text : {kShipped, kShippedTriton}) {
+      Result<std::vector<Template>> templates = from_text(text);
+      CHECK(templates.has_value());
+      all.insert(all.end(), templates->begin(), templates->end());
+    }
+    return Library(std::move(all));
   }();
   return library;
 }

@@ -38,6 +38,11 @@ struct ProbeOutcome {
 std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::string& origin,
                                      std::vector<Template>& known);
 
+// The templates of a folder of PTX made elsewhere: FUNCTION_DTYPE.ptx (exp_f32.ptx), each with a
+// kernel named `probe`.
+std::vector<ProbeOutcome> run_ptx_probes(const std::string& folder, const std::string& origin,
+                                         std::vector<Template>& known);
+
 // The text that ships with the program: the compiler that it was made with, what became of each
 // probe, the templates.
 std::string shipped_text(const std::string& compiler_version,

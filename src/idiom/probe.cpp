@@ -54,8 +54,16 @@ Result<ProbedTerm> run_probe(term::TermStore& store, const ptx::Module& module,
     launch.args.push_back(argument);
     tensors.push_back(std::move(info));
   }
-  if (kernel.function->params.size() != tensors.size())
-    return no_probe(kernel_name, "its parameters are others");
+  // Triton's kernels have parameters of their own behind these, which probes do not use.
+  const auto& params = kernel.function->params;
+  if (params.size() < tensors.size()) return no_probe(kernel_name, "its parameters are others");
+  for (size_t i = tensors.size(); i < params.size(); ++i) {
+    exec::Argument unused;
+    unused.bytes.resize(params[i].size);
+    launch.args.push_back(std::move(unused));
+  }
+  for (size_t d = 0; d < kernel.function->reqntid.size() && d < 3; ++d)
+    launch.block[d] = kernel.function->reqntid[d];
 
   exec::ProgramState state;
   state.tensors = &tensors;

@@ -11,9 +11,9 @@
 
 namespace coequal::idiom {
 
-// A kernel (in_0, ..., in_n, out) whose thread 0 of one block stores out[0] = f(in_0[0], ...).
-// The term over `holes`, leaves of one group each; a refusal where the kernel is not understood or
-// its value mentions anything else than the holes.
+// A kernel (in_0, ..., in_n, out) of which one block, of the size that it asks for or of one
+// thread, stores out[0] = f(in_0[0], ...). The term over `holes`, leaves of one group each; a
+// refusal where the kernel is not understood or its value mentions anything else than the holes.
 struct ProbedTerm {
   term::Term value;
   std::vector<term::Term> holes;

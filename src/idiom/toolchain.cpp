@@ -84,6 +84,14 @@ Result<std::string> make_shipped(const std::string& compiler, const std::string&
   return shipped_text(version, outcomes, origins, templates);
 }
 
+std::string make_shipped_of_ptx(const std::string& folder, const std::string& name,
+                                std::vector<Template> ships) {
+  const auto before = static_cast<ptrdiff_t>(ships.size());
+  const std::vector<ProbeOutcome> outcomes = run_ptx_probes(folder, name, ships);
+  const std::vector<Template> fresh(ships.begin() + before, ships.end());
+  return shipped_text(name, {outcomes}, {name}, fresh);
+}
+
 bool is_shipped(const Toolchain& t, const std::string& version) {
   std::string flags = t.flags.empty() ? "" : t.flags[0];
   if (flags.starts_with("--")) flags.erase(0, 1);

@@ -28,6 +28,9 @@ Result<std::vector<ProbeOutcome>> probe_toolchain(const Toolchain& toolchain, co
 // The text that ships, made with a compiler: its templates for the usual flags.
 Result<std::string> make_shipped(const std::string& compiler, const std::string& arch,
                                  const Budget& budget);
+// The same of a folder of PTX (run_ptx_probes), beside what `ships` already.
+std::string make_shipped_of_ptx(const std::string& folder, const std::string& name,
+                                std::vector<Template> ships);
 // Whether the templates that ship were made with this toolchain.
 bool is_shipped(const Toolchain& toolchain, const std::string& version);
 // The templates that ship and those of the toolchains, each probed once and then read from the

@@ -82,6 +82,8 @@ TEST_F(Templates, FillingsMayFoldIntoTheCode) {
   for (const Template& t : shipped) {
     if (t.sizes) continue;  // a sign that is known may have been folded otherwise
     for (const Term& filling : fillings) {
+      // Triton's functions have no probes of arguments whose sign is known.
+      if (t.origin.ends_with("triton") && s.kind(filling) == Kind::Exp2) continue;
       const std::vector<Term> args = arguments(t, filling, y);
       EXPECT_EQ(recognise(instantiate(s, t, args)).term, meaning(t, args))
           << t.function << " " << t.origin << " of " << text(filling);
