@@ -37,6 +37,13 @@ def matrix_product(t: Lowering, a: Value, b: Value, *_: Any) -> Value:
     return product(t, a, b)
 
 
+@operator("_int_mm")
+def integer_product(t: Lowering, a: Value, b: Value) -> Value:
+    """Of bytes, summed in 32 bits."""
+    wide = [composite(t, lambda k, v: v, x, dtype=torch.int32) for x in (a, b)]
+    return product(t, *wide)
+
+
 @operator("dot", "vdot")
 def dot(t: Lowering, a: Value, b: Value) -> Value:
     kind = t.kind(a.dtype)

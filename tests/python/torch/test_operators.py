@@ -227,6 +227,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     "matmul batches": (torch.matmul, real(2, 3, 4), real(2, 4, 5)),
     "matmul broadcast": (torch.matmul, real(2, 3, 4), real(4, 5)),
     "matmul integers": (lambda i, j: i @ j.t(), N, J),
+    "int_mm": (
+        torch._int_mm,
+        whole(32, 16, low=-128, high=128, dtype=torch.int8),
+        whole(16, 32, low=-128, high=128, dtype=torch.int8),
+    ),
     "addmm": (lambda c, x, y: torch.addmm(c, x, y, beta=0.5, alpha=2), real(3), real(4, 5), real(5, 3)),
     "addmm without addend": (lambda c, x, y: torch.addmm(c, x, y, beta=0), real(3), real(4, 5), real(5, 3)),
     "baddbmm": (torch.baddbmm, real(2, 3, 5), real(2, 3, 4), real(2, 4, 5)),
