@@ -22,8 +22,9 @@ storage of their base. What remains is refused by its name, with the line that c
 whose result has a shape that depends on data, complex and quantised numbers, linear solvers, transforms.
 
 A few functions are taken as their documentation defines them, not as PyTorch composes them:
-`scaled_dot_product_attention` scales the scores once instead of both factors by a root, and `softplus` keeps PyTorch's
-switch at `threshold`.
+`scaled_dot_product_attention` scales the scores once instead of both factors by a root. `softplus` keeps PyTorch's
+switch at `threshold`; at the default of 20 the assumption `softplus-threshold` reads it as the function without the
+switch. Tensors outside of the arguments, such as the parameters of a module, are known data.
 
 ## With rows of their own
 
