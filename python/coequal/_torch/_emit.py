@@ -362,6 +362,11 @@ class Builder:
             return a
         return self.pure(opcode, "s32", a)
 
+    def rounded(self, a: Reg, dtype: torch.dtype) -> Reg:
+        """A float as its dtype holds it."""
+        _, kind, widen, narrow = _MEMORY[dtype]
+        return self.pure(widen, "f64", self.pure(narrow, kind, a)) if widen and narrow else a
+
     def to_dtype(self, a: Reg, source: torch.dtype, dtype: torch.dtype) -> Reg:
         if source == dtype:
             return a

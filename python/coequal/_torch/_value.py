@@ -361,6 +361,10 @@ class Lowering:
     ) -> Value:
         """The expression cell(kernel, *args), with registers of the dtype `compute` for the values among them."""
         own = compute or dtype
+        # What is made of indices alone may become an index or a bound, where its rounding counts.
+        of_indices = dtype.is_floating_point and not any(
+            v.reads() for v in (*args, *kwargs.values()) if isinstance(v, Value)
+        )
         values = [a for a in (*args, *kwargs.values()) if isinstance(a, Value)]
 
         def emit(kernel: Kernel, idx: Idx) -> Reg:
@@ -373,7 +377,7 @@ class Lowering:
             if not isinstance(result, Reg):
                 result = kernel.constant(result, kernel_kind)
             if result.kind == kernel_kind:
-                return kernel.wrap(result, dtype)
+                return kernel.rounded(result, dtype) if of_indices else kernel.wrap(result, dtype)
             return kernel.to_dtype(result, own, dtype)
 
         kernel_kind = self.kind(dtype)

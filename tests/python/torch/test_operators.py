@@ -175,6 +175,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         lambda x: (x + torch.arange(5), torch.arange(1, 7, 2), torch.arange(0.5, 2.5, 0.5, dtype=torch.float64)),
         X,
     ),
+    "indices in single precision": (
+        lambda x: x[0, (torch.arange(11, dtype=torch.float32) * 0.7).floor().to(torch.int64) % 5],
+        X,
+    ),
     "linspace eye": (lambda x: (x * torch.linspace(-1, 1, 5, dtype=torch.float64), torch.eye(3, 4) * 2), X),
     "table": (lambda x: x * torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=torch.float64), X),
     "triangles": (lambda x: (x.tril(), x.triu(), x.tril(-1), x.triu(2)), real(2, 4, 4)),
