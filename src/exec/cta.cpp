@@ -151,6 +151,7 @@ CtaOutcome CtaExecutor::run() {
     if (release_mbarrier_waits() || release_warp_waits()) continue;
     if (!release_barrier()) out_.aborted = true;
   }
+  check_ticket();
   finish(out_);
   return std::move(out_);
 }

@@ -357,11 +357,17 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint64_t start = 0, step = 0;
     int width = 0;
     bool wraps = false;  // the last one sets the counter to zero
-    Term number;         // stands for all numbers but the last; invalid: it is known
+    std::optional<uint32_t>
+        effect_behind;  // a store of a CTA that is not the last, after its ticket
+    Term number;        // stands for all numbers but the last; invalid: it is known
   };
   Moment moment(uint32_t thread) const;
   bool is_before(const Moment& m, uint32_t thread) const;
   bool behind_ticket(uint32_t thread) const;
+  // A store to global memory.
+  void note_effect(uint32_t thread, uint32_t pc);
+  // Reports what keeps the ticket from meaning what it is taken to mean.
+  void check_ticket();
   void execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d);
   std::optional<Word> take_ticket(const Address& at, uint64_t step, uint32_t thread,
                                   const isa::Decoded& d, uint32_t pc);

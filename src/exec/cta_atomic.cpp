@@ -185,6 +185,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
     }
   const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
   if (l.place == Place::Tensor) {
+    note_effect(thread, pc);
     const TensorId id = l.object;
     const tensor::TensorInfo& info = (*state_.tensors)[id];
     GlobalTensor& t = tensors_[id];

@@ -198,6 +198,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
   const int64_t offset = at.location.offset;
   GlobalTensor& t = tensors_[id];
   contents_ = behind_ticket(thread) ? &last_->after : &state_;
+  note_effect(thread, pc);
   if (!t.may_write) {
     Accessed a = access(Accessed::Kind::Write, thread, pc);
     a.where = info.name;

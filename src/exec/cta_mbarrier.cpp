@@ -33,21 +33,22 @@ bool CtaExecutor::only_waits(uint32_t pc) {
   const auto& body = kernel_.decoded.body;
   const auto& blocks = kernel_.cfg->blocks();
   const std::set<uint32_t> loop = innermost_loop(kernel_.cfg->block_of(pc));
-  if (loop.empty() || body[pc].text->guard) return false;
+  if (loop.empty() || body[pc].text->guard ||
+      body[pc].text->operands[0].kind != Operand::Kind::Register)
+    return false;
   // What depends on the wait's answer, and on nothing that the loop does not make.
-  std::set<uint32_t> written, answers{body[pc].text->operands[0].reg};
+  std::set<uint32_t> answers{body[pc].text->operands[0].reg};
   for (const uint32_t b : loop)
     for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
       const isa::Decoded& d = body[i];
-      const bool allowed = d.row && (d.op == Op::Pure || d.op == Op::Mov || d.op == Op::Cvta ||
-                                     d.op == Op::Nop || d.op == Op::Bra || i == pc);
+      const bool allowed =
+          d.row && (d.op == Op::Pure || d.op == Op::Mov || d.op == Op::Cvta || d.op == Op::Nop ||
+                    d.op == Op::Bra || d.op == Op::Fence || i == pc);
       if (!allowed) return false;
       for (const Operand& op : d.text->operands)
         if (op.kind == Operand::Kind::Special &&
             (op.text.starts_with("%clock") || op.text.starts_with("%globaltimer")))
           return false;
-      if (d.op != Op::Bra && d.op != Op::Nop && !d.text->operands.empty())
-        written.insert(d.text->operands[0].reg);
     }
   for (bool changed = true; changed;) {
     changed = false;

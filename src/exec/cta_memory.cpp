@@ -546,6 +546,8 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
   const bool vector = dst.kind == ptx::Operand::Kind::Vector;
   const int count = vector ? static_cast<int>(dst.elements.size()) : 1;
   const CasLoop* const cas = cas_load(pc);
+  if (!cas && only_waits(pc))
+    return abort(pc, "a loop that waits until another thread has stored something");
   const bool is_signed = d.type == ptx::ScalarType::S8 || d.type == ptx::ScalarType::S16 ||
                          d.type == ptx::ScalarType::S32;
   for (uint32_t m = mask; m; m &= m - 1) {

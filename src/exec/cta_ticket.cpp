@@ -8,6 +8,7 @@
 // and it must do the same whichever CTA of those that share a counter does it (classes.cpp compares
 // them). (PTX ISA, "Release and Acquire Patterns": a fence before the atomic releases what is
 // ordered before the fence.)
+#include <algorithm>
 #include <bit>
 
 #include "exec/cta.h"
@@ -29,6 +30,24 @@ bool CtaExecutor::is_before(const Moment& m, uint32_t thread) const {
 
 bool CtaExecutor::behind_ticket(uint32_t thread) const {
   return last_ && ticket_ && is_before(ticket_->when, thread);
+}
+
+void CtaExecutor::note_effect(uint32_t thread, uint32_t pc) {
+  if (!last_ && ticket_ && pc != ticket_->instruction && is_before(ticket_->when, thread))
+    ticket_->effect_behind = pc;
+}
+
+void CtaExecutor::check_ticket() {
+  if (!ticket_ || !ticket_->place.decides || out_.aborted) return;
+  // The numbers are the counter's only if each CTA adds to it once and nobody sets it.
+  const GlobalTensor& t = tensors_[ticket_->place.tensor];
+  const bool stored = std::any_of(t.stores.begin(), t.stores.end(),
+                                  [](const auto& entry) { return !entry.second.behind; });
+  if (stored || t.atomics.size() != 1)
+    abort(ticket_->instruction, "a block does more with its counter than take a number");
+  // All CTAs but one do it, and which one is left out depends on the schedule.
+  else if (ticket_->effect_behind)
+    abort(*ticket_->effect_behind, "a block that is not the last stores after it took its number");
 }
 
 void CtaExecutor::execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d) {

@@ -182,6 +182,28 @@ TEST(Interpreter, NamedBarriersAndArrivals) {
                 from_each(64, [](uint32_t t) { return t < 32 ? 0 : t - 32 + 9; }));
 }
 
+TEST(Interpreter, MbarrierPhases) {
+  // A phase is over when 64 threads have arrived and the expected bytes have come; then the next
+  // one is open, of the other parity.
+  const std::string before = ".shared .align 8 .b64 bar;\n.shared .align 16 .b8 tile[256];";
+  const std::string body =
+      "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra READY;\nmbarrier.init.shared.b64 [bar], 64;\nREADY: "
+      "bar.sync 0;\nmov.u32 %r3, tile;\nmov.u32 %r4, bar;\n@%p1 bra OTHERS;\n"
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 256;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2], 256, "
+      "[%r4];\n"
+      "OTHERS: mbarrier.arrive.shared.b64 %rd6, [bar];\n"
+      "WAIT: mbarrier.try_wait.shared.b64 %p2, [bar], %rd6;\n@!%p2 bra WAIT;\n"
+      "mbarrier.test_wait.parity.shared.b64 %p3, [bar], 1;\nselp.u32 %r11, 1000, 0, %p3;\n"
+      "shl.b32 %r5, %r2, 2;\nadd.u32 %r5, %r5, %r3;\nld.shared.u32 %r10, [%r5];\n"
+      "add.u32 %r10, %r10, %r11;\n" +
+      kStore;
+  const auto in = from_each(64, [](uint32_t t) { return 3 * t; });
+  for (const Order order : {Order::Forward, Order::Backward, Order::Random, Order::Interleaved})
+    expect_output(kernel_text(body, before),
+                  {.block = {64}, .in = in, .out_words = 64, .options = {.order = order}}, in);
+}
+
 TEST(Interpreter, BarrierReductions) {
   const std::string body =
       "setp.lt.u32 %p1, %r2, 5;\nbar.red.popc.u32 %r3, 0, %p1;\nbar.red.and.pred %p2, 0, "
@@ -404,6 +426,21 @@ TEST(InterpreterFaults, BarrierThatNotAllReach) {
                {.block = {64}});
   EXPECT_EQ(fault.kind, FaultKind::Deadlock);
   EXPECT_NE(fault.message.find("64 threads"), std::string::npos) << fault.message;
+}
+
+// The manual: of an .aligned barrier all threads of a warp execute the same one.
+TEST(InterpreterFaults, LanesOfOneWarpAtTwoBarriers) {
+  const std::string body =
+      "setp.lt.u32 %p1, %r2, 16;\n@%p1 bra OTHER;\nbarrier.sync{0} 0;\nbra DONE;\n"
+      "OTHER: barrier.sync{0} 0;\nDONE:\nmov.u32 %r10, 1;\n" +
+      kStore;
+  const auto text = [&](const std::string& modifier) {
+    std::string out = body;
+    for (size_t at; (at = out.find("{0}")) != std::string::npos;) out.replace(at, 3, modifier);
+    return kernel_text(out);
+  };
+  EXPECT_EQ(fault_of(text(".aligned"), {.block = {32}}).kind, FaultKind::Deadlock);
+  expect_output(text(""), {.block = {32}}, std::vector<uint32_t>(32, 1));
 }
 
 TEST(InterpreterFaults, CollectiveThatNotAllReach) {
