@@ -200,13 +200,14 @@ std::string cache_key(const CompileRequest& request, const std::string& source,
 // Time in the clock that stamps files, after at least one tick of it: whatever was written before
 // this call is older.
 timespec next_tick() {
-  timespec first{}, now{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &first);
+  timespec entry{}, now{};
+  clock_gettime(CLOCK_REALTIME, &entry);
   do {
     const timespec pause{0, 1'000'000};
     nanosleep(&pause, nullptr);
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+  } while (now.tv_sec < entry.tv_sec ||
+           (now.tv_sec == entry.tv_sec && now.tv_nsec <= entry.tv_nsec));
   return now;
 }
 
