@@ -613,6 +613,10 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
     addressed &= ~(1u << lane);
     mask &= ~(1u << lane);
   }
+  const bool approximates = d.approx || d.full;
+  if (approximates && mask && session_.options.assumes("library-approximation"))
+    out_.assumptions.insert(
+        {"library-approximation", fmt::format("{} is read as exact", d.text->spelling())});
   struct Memo {
     uint64_t bits[4];
     MotionId motions[4];
@@ -642,6 +646,12 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       if (!d.sym) {
         for (size_t i = 0; i < destinations; ++i)
           results[i]->set(lane, refused(d, "this instruction is not modelled on data"));
+        continue;
+      }
+      if (approximates && !session_.options.assumes("library-approximation")) {
+        const Word why = refused(d, "an approximation, which is not read as exact");
+        for (size_t i = 0; i < destinations; ++i)
+          results[i]->set(lane, undefined_by(why, d.dst_types[i]));
         continue;
       }
       thread_ = warp.index * kWarpSize + static_cast<uint32_t>(lane);
