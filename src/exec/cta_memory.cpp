@@ -161,7 +161,9 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
     concretize(base, 64);
     motion = 0;
   }
-  return {{*l, motion, {}}};
+  Addresses one;
+  one.push_back({*l, motion, {}});
+  return one;
 }
 
 CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t offset,

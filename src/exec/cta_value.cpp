@@ -588,8 +588,19 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
   uint32_t addressed = 0;
   for (size_t i = 0; i < sources; ++i) addressed |= banks[i]->addresses() & mask;
   std::array<std::array<Provenance, 4>, kWarpSize> objects;
+  int like = -1;  // a lane whose result is at the same distance wherever its operands' object lies
   for (uint32_t m = addressed; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
+    if (like >= 0) {
+      bool same = true;
+      for (size_t i = 0; i < sources; ++i)
+        same &= banks[i]->tag(lane) == Tag::Concrete &&
+                banks[i]->object(lane) == banks[i]->object(like);
+      if (same) {
+        objects[static_cast<size_t>(lane)] = objects[static_cast<size_t>(like)];
+        continue;
+      }
+    }
     bool known = d.conc != nullptr;
     for (size_t i = 0; i < sources; ++i) {
       words_[i] = banks[i]->get(lane);
@@ -606,7 +617,13 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       defined &= object.has_value();
       objects[static_cast<size_t>(lane)][i] = object.value_or(Provenance{});
     }
-    if (defined) continue;
+    if (defined) {
+      const Provenance first = objects[static_cast<size_t>(lane)][0];
+      if (destinations == 1 && d.linear != isa::Linear::None && first.is_address() &&
+          !first.is_derived())
+        like = lane;
+      continue;
+    }
     const Word why = refused(d, "a value or a condition depends on where an object lies in memory");
     for (size_t i = 0; i < destinations; ++i)
       results[i]->set(lane, undefined_by(why, d.dst_types[i]));
@@ -623,6 +640,11 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
     MotionId result;
   };
   std::vector<Memo> memo;
+  // Sums move as their operands do, whatever the operands are.
+  const bool sums = d.linear == isa::Linear::Copy || d.linear == isa::Linear::Truncate ||
+                    d.linear == isa::Linear::Add || d.linear == isa::Linear::Sub;
+  bool sum_known = false;
+  MotionId sum_motion = 0, source_motions[8];
   int before = -1;  // the lane that terms_ and made_ are of
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -697,16 +719,26 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
       } else if (moving) {
         // Lanes often hold the same moving values: one evaluation over the CTAs serves them all.
         const bool keeps = sources <= 4 && i == 0;
+        bool as_before = sum_known && i == 0;
+        for (size_t s = 0; as_before && s < sources; ++s)
+          as_before = banks[s]->motion(lane) == source_motions[s];
         const auto it = std::find_if(memo.begin(), memo.end(), [&](const Memo& entry) {
           for (size_t s = 0; s < sources; ++s)
             if (entry.bits[s] != words_[s].bits || entry.motions[s] != words_[s].motion)
               return false;
           return keeps;
         });
-        if (it != memo.end()) {
+        if (as_before) {
+          motion = sum_motion;
+        } else if (it != memo.end()) {
           motion = it->result;
         } else {
           motion = result_motion(d, words_.data(), sources, out[i], i);
+          if (sums && i == 0) {
+            sum_known = true;
+            sum_motion = motion;
+            for (size_t s = 0; s < sources; ++s) source_motions[s] = words_[s].motion;
+          }
           if (keeps && d.linear == isa::Linear::None) {
             Memo entry{};
             for (size_t s = 0; s < sources; ++s) {
