@@ -12,6 +12,7 @@
 #include "decide/canonical/build.h"
 #include "decide/canonical/resolve.h"
 #include "decide/decider.h"
+#include "decide/gelu.h"
 #include "decide/snap.h"
 #include "decide/softplus.h"
 #include "idiom/recogniser.h"
@@ -32,6 +33,7 @@ struct Context {
         resolver(algebra, check_options.seed, check_statistics),
         snap(term_store),
         softplus(term_store, builder),
+        gelu(term_store, builder),
         recognise(term_store, library) {}
 
   term::TermStore& store;
@@ -43,6 +45,7 @@ struct Context {
   Resolver resolver;
   Snapper snap;
   SoftplusReader softplus;
+  GeluReader gelu;
   idiom::Recogniser recognise;
 
   // Conditions for which an input was found, or none (domain.cpp).

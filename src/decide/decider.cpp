@@ -74,7 +74,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   q.written_a = q.a;
   q.written_b = q.b;
   std::map<std::string, std::string> ledger;
-  bool snapped = false, switched = false;
+  bool snapped = false, switched = false, one_gelu = false;
   for (size_t i = 0; i < pipeline().size(); ++i) {
     const ProcedureRow& row = pipeline()[i];
     if (!row.by_default) continue;
@@ -93,6 +93,11 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
         if (context.options.assumes("softplus-threshold")) {
           const Term a3 = context.softplus(a2, budget), b3 = context.softplus(b2, budget);
           switched = !(a3 == a2) || !(b3 == b2);
+          a2 = a3, b2 = b3;
+        }
+        if (context.options.assumes("gelu-tanh=gelu-erf")) {
+          const Term a3 = context.gelu(a2, budget), b3 = context.gelu(b2, budget);
+          one_gelu = !(a3 == a2) || !(b3 == b2);
           a2 = a3, b2 = b3;
         }
         if (!(a2 == q.a) || !(b2 == q.b)) {
@@ -122,6 +127,8 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
       if (switched)
         found->assumptions.push_back({"softplus-threshold", "softplus's switch at 20 is left out"});
     }
+    if (one_gelu && found->outcome == Outcome::Proved)
+      found->assumptions.push_back({"gelu-tanh=gelu-erf", "the tanh form is read as the erf form"});
     if (found->outcome != Outcome::Undecided)
       context.statistics.count(std::string("decide.") + found->procedure + ".answered");
     else

@@ -61,35 +61,8 @@ Term SoftplusReader::read(const Term& selection, const Budget& budget) {
 }
 
 Term SoftplusReader::operator()(const Term& root, const Budget& budget) {
-  std::vector<Term> stack{root};
-  while (!stack.empty()) {
-    const Term t = stack.back();
-    if (done_.contains(t)) {
-      stack.pop_back();
-      continue;
-    }
-    const int arity = store_.arity(t);
-    const size_t before = stack.size();
-    for (int i = arity; i-- > 0;)
-      if (const Term child = store_.child(t, i); !done_.contains(child)) stack.push_back(child);
-    if (stack.size() != before) continue;
-    stack.pop_back();
-    Term args[3];
-    bool changed = false;
-    for (int i = 0; i < arity; ++i) {
-      const Term child = store_.child(t, i);
-      args[i] = done_.find(child)->second;
-      changed = changed || !(args[i] == child);
-    }
-    Term out = t;
-    if (changed)
-      out = store_.make(store_.kind(t), std::span<const Term>(args, static_cast<size_t>(arity)),
-                        store_.payload(t),
-                        store_.type(t).cls == term::TypeClass::Bv ? store_.type(t).width : 0);
-    if (store_.kind(out) == Kind::Select) out = read(out, budget);
-    done_.emplace(t, out);
-  }
-  return done_.find(root)->second;
+  return rewritten_(
+      root, [&](const Term& t) { return store_.kind(t) == Kind::Select ? read(t, budget) : t; });
 }
 
 }  // namespace coequal::decide

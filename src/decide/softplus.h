@@ -5,16 +5,15 @@
 // lost. Over the reals these are two functions, and kernels have one or the other.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include "decide/canonical/build.h"
-#include "term/store.h"
+#include "term/substitute.h"
 
 namespace coequal::decide {
 
 class SoftplusReader {
  public:
-  SoftplusReader(term::TermStore& store, Builder& builder) : store_(store), builder_(builder) {}
+  SoftplusReader(term::TermStore& store, Builder& builder)
+      : store_(store), builder_(builder), rewritten_(store) {}
 
   // The term with "b x > 20 ? x : log(1 + exp(b x)) / b" read as its last part. Constants must have
   // been read as what they stand for.
@@ -26,7 +25,7 @@ class SoftplusReader {
 
   term::TermStore& store_;
   Builder& builder_;
-  absl::flat_hash_map<term::Term, term::Term> done_;
+  term::BottomUp rewritten_;
 };
 
 }  // namespace coequal::decide

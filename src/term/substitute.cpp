@@ -49,6 +49,38 @@ Term Substitution::operator()(const Term& root) {
   return done_.find(root)->second;
 }
 
+Term BottomUp::operator()(const Term& root, const std::function<Term(const Term&)>& rule) {
+  std::vector<Term> stack{root};
+  while (!stack.empty()) {
+    const Term t = stack.back();
+    if (done_.contains(t)) {
+      stack.pop_back();
+      continue;
+    }
+    const int arity = store_.arity(t);
+    const size_t before = stack.size();
+    for (int i = arity; i-- > 0;)
+      if (const Term child = store_.child(t, i); !done_.contains(child)) stack.push_back(child);
+    if (stack.size() != before) continue;
+    stack.pop_back();
+    std::array<Term, 3> args;
+    bool changed = false;
+    for (int i = 0; i < arity; ++i) {
+      const Term child = store_.child(t, i);
+      args[static_cast<size_t>(i)] = done_.find(child)->second;
+      changed = changed || !(args[static_cast<size_t>(i)] == child);
+    }
+    Term out = t;
+    if (changed) {
+      const Type type = store_.type(t);
+      out = store_.make(store_.kind(t), {args.data(), static_cast<size_t>(arity)},
+                        store_.payload(t), type.cls == TypeClass::Bv ? type.width : 0);
+    }
+    done_.emplace(t, rule(out));
+  }
+  return done_.find(root)->second;
+}
+
 std::optional<Term> known_value(TermStore& store, const Term& leaf) {
   if (store.kind(leaf) != Kind::Leaf) return std::nullopt;
   const Group& group = store.group(static_cast<GroupId>(store.payload(leaf)));

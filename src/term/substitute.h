@@ -33,6 +33,20 @@ class Substitution {
   absl::flat_hash_map<Term, Term> done_;
 };
 
+// Rebuilds terms bottom-up, each node as a rule reads it. Results are kept, so one serves many
+// roots; the rule must not change while it is in use.
+class BottomUp {
+ public:
+  explicit BottomUp(TermStore& store) : store_(store) {}
+
+  // `rule(t)`: what stands in place of t, whose children have been read already.
+  Term operator()(const Term& root, const std::function<Term(const Term&)>& rule);
+
+ private:
+  TermStore& store_;
+  absl::flat_hash_map<Term, Term> done_;
+};
+
 // The known value of a leaf of an Iota or Known group, as a constant of the leaf's type. Motions
 // are ignored: the value is that of the representative CTA.
 std::optional<Term> known_value(TermStore& store, const Term& leaf);
