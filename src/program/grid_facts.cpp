@@ -541,7 +541,10 @@ GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
   for (TensorId id : written) {
     TensorStep step;
     step.tensor = id;
-    step.after = TensorVersion::after(state.versions[id], launch, id, session.store, step.overlaps);
+    // Two programs, and what is decided from them, share the memory.
+    const uint64_t part = (static_cast<uint64_t>(session.options.memory_mib) << 20) / 4;
+    step.after =
+        TensorVersion::after(state.versions[id], launch, id, session.store, step.overlaps, part);
     steps.push_back(std::move(step));
   }
   for (const TensorStep& step : steps) state.versions[step.tensor] = step.after;

@@ -2,6 +2,7 @@
 #include "tensor/writer_map.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -229,7 +230,7 @@ TensorVersion::~TensorVersion() = default;
 
 std::shared_ptr<const TensorVersion> TensorVersion::after(
     std::shared_ptr<const TensorVersion> before, std::shared_ptr<const LaunchPieces> launch,
-    TensorId tensor, TermStore& store, std::vector<Overlap>& overlaps) {
+    TensorId tensor, TermStore& store, std::vector<Overlap>& overlaps, uint64_t most_bytes) {
   auto table = std::make_shared<Table>();
   table->launch = launch.get();
   uint64_t next = 1, next_atomic = 1, living = 0;
@@ -261,6 +262,13 @@ std::shared_ptr<const TensorVersion> TensorVersion::after(
 
   const int64_t total = before->info().storage_cells;
   table->dense = living >= static_cast<uint64_t>(total) / 8 && living > 0;
+  // A cell and number in a hash map take about four times their size.
+  const uint64_t bytes = table->dense ? static_cast<uint64_t>(total) * sizeof(uint32_t)
+                                      : living * 4 * (sizeof(int64_t) + sizeof(uint32_t));
+  if (bytes > most_bytes)
+    throw TooManyWrites(
+        fmt::format("who writes which cell of tensor '{}' would take {} MiB of memory",
+                    before->info().name, bytes >> 20));
   if (table->dense)
     table->cells.assign(static_cast<size_t>(total), 0);
   else

@@ -33,7 +33,8 @@ struct Writer {
 term::Term at_cta(const term::Term& t, const MotionTable& motions, size_t ordinal,
                   const term::TermStore& store);
 
-// A launch writes a tensor in more places than a table can number; callers turn it into a refusal.
+// A launch writes a tensor in more places than a table can number or hold; callers turn it into a
+// refusal.
 class TooManyWrites : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -55,6 +56,7 @@ class TensorVersion {
   // (grid_facts decides what they are); the first of them is kept, or all are joined by their
   // guards. Cells that atomics updated hold a gathered term; where atomics of one launch do not
   // commute or mix with plain stores the cell holds poison, and grid_facts names the reason.
+  // Throws TooManyWrites beyond 2^32 writes or `most_bytes` of memory for their numbers.
   struct Overlap {
     int64_t cell;
     Writer first, second;
@@ -62,7 +64,8 @@ class TensorVersion {
   static std::shared_ptr<const TensorVersion> after(std::shared_ptr<const TensorVersion> before,
                                                     std::shared_ptr<const LaunchPieces> launch,
                                                     TensorId tensor, term::TermStore& store,
-                                                    std::vector<Overlap>& overlaps);
+                                                    std::vector<Overlap>& overlaps,
+                                                    uint64_t most_bytes = UINT64_MAX);
   // The same contents, but for `cells`: each holds leaf(group, cell). For cells whose value is no
   // function of the inputs.
   static std::shared_ptr<const TensorVersion> with_poison(
