@@ -283,8 +283,10 @@ class Builder:
         """Of machine integers, with the sign of the dividend."""
         return self.pure(f"rem.{a.kind}", a.kind, *self.pair(a, b))
 
-    def shift(self, direction: str, a: Reg, amount: Reg | Number) -> Reg:
-        count = self.convert(self.register(amount, a.kind), "s32")
+    def shift(self, direction: str, a: Reg | Number, amount: Reg | Number) -> Reg:
+        a, count = self.pair(a, amount)
+        if a.kind == "s64":  # a count of 32 bits clamps at the width, and so has this one to
+            count = self.convert(self.pure("min.u64", "s64", count, self.constant(64, "s64")), "s32")
         opcode = f"shl.{_BITS[a.kind]}" if direction == "left" else f"shr.{a.kind}"
         return self.pure(opcode, a.kind, a, count)
 

@@ -45,10 +45,10 @@ def div(k: Kernel, x: Reg, y: Any, rounding_mode: str | None = None) -> Reg:
 
 
 @pointwise("floor_divide")
-def floor_divide(k: Kernel, x: Reg, y: Any) -> Reg:
+def floor_divide(k: Kernel, x: Any, y: Any) -> Reg:
+    x, y = k.pair(x, y)
     if x.kind == "f64":
         return k.round("rmi", x / y)
-    y = k.register(y, x.kind)
     # Cut towards zero is one too much where the signs differ and something is left.
     rest = k.remainder(x, y)
     return k.select(rest.differs(0) & (rest ^ y).lt(0), x / y - 1, x / y)
@@ -413,12 +413,12 @@ def bitwise_not(k: Kernel, x: Reg) -> Reg:
 
 
 @pointwise("bitwise_left_shift", "__lshift__")
-def left_shift(k: Kernel, x: Reg, y: Any) -> Reg:
+def left_shift(k: Kernel, x: Any, y: Any) -> Reg:
     return k.shift("left", x, y)
 
 
 @pointwise("bitwise_right_shift", "__rshift__")
-def right_shift(k: Kernel, x: Reg, y: Any) -> Reg:
+def right_shift(k: Kernel, x: Any, y: Any) -> Reg:
     return k.shift("right", x, y)
 
 

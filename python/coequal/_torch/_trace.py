@@ -362,6 +362,7 @@ class _GraphLowering:
             return self._finish(node, self._lower(target, args, kwargs))
         kwargs = {name: value for name, value in kwargs.items() if name not in names or name == "self"}
         t = self._t
+        t.standin = self._functional_standin(node, functional.removeprefix("aten::"), kwargs)
         result = self._lower(target, args, kwargs, functional)
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         if len(results) != len(destinations):
@@ -370,6 +371,14 @@ class _GraphLowering:
             t.materialise(destination)
             t.assign(destination, value)
         return destinations if len(destinations) > 1 else destinations[0]
+
+    def _functional_standin(self, node: fx.Node, name: str, kwargs: Any) -> object:
+        """The functional operator's own result: it computes in that dtype, whatever the dtype of what is written."""
+        functional = getattr(torch.ops.aten, name, None)
+        if functional is None:
+            return self._t.standin
+        named = {key: value for key, value in node.kwargs.items() if key in kwargs}
+        return functional(*self._t.arguments, **fx.node.map_arg(named, lambda n: n.meta.get("val")))
 
 
 def _is_view(target: torch._ops.OpOverload) -> bool:

@@ -68,6 +68,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "div trunc integers": (lambda i, j: torch.div(i, j, rounding_mode="trunc"), N, J.abs() + 1),
     "floor_divide": (lambda i: i // 4, N),
     "floor_divide negative": (lambda i: i // -4, S),
+    "floor_divide of a number": (lambda i, x: (7 // (i.abs() + 1), 7 // (x.abs() + 1)), N, X),
     "remainder": (lambda i: i % 4, N),
     "remainder negative": (lambda i: i % -4, N),
     "remainder real": (lambda x, y: x % y, X * 9, Y),
@@ -144,6 +145,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "logical": (lambda b, c: (b & c, b | c, b ^ c, ~b, torch.logical_xor(b, c)), B, C),
     "logical of numbers": (lambda i, j: (torch.logical_and(i, j), torch.logical_or(i, j), torch.logical_not(i)), N, J),
     "bits": (lambda i, j: (i & j, i | j, i ^ j, ~i, i << 2, i >> 1), N, J),
+    "shift of a number": (lambda j: (1 << j, -100 >> j), J),
+    "shift by more than 32 bits": (lambda j: (j << (j + 2**32), -j >> (j + 2**32)), J),
     "kinds of numbers": (
         lambda x: (x.isnan(), x.isinf(), x.isfinite(), x.signbit()),
         torch.tensor([0.0, -1.0, math.inf, -math.inf], dtype=torch.float64),
@@ -514,6 +517,21 @@ CASES: dict[str, tuple[Any, ...]] = {
     "views in place": (lambda x: ((x + 1).t_()[1:], x.clone().unsqueeze_(1).squeeze_(1).mul_(2)), X),
     "assignment to views": (lambda x, y: (_assigned(x, y),), X, Y),
     "input written": (lambda x, y: (x.add_(y), x * 2), X, Y),
+    "in place in the wider dtype": (
+        lambda i, j: (i.clone().floor_divide_(j), i.clone().fmod_(j), i.clone().clamp_(max=j - 200), i.clone() >= j),
+        torch.tensor([100, -100, 7, 127, -128], dtype=torch.int8),
+        torch.tensor([300, 257, 256, 1000, 2], dtype=torch.int32),
+    ),
+    "out in another dtype": (
+        lambda i, j: (
+            torch.minimum(i, j, out=torch.empty(5, dtype=torch.int8)),
+            torch.add(i, i, out=torch.empty(5, dtype=torch.int32)),
+            torch.mul(i, i, out=torch.empty(5, dtype=torch.float64)),
+            torch.lt(i, j, out=torch.empty(5, dtype=torch.int32)),
+        ),
+        torch.tensor([100, -100, 7, 127, -128], dtype=torch.int8),
+        torch.tensor([300, 257, 256, 1000, 2], dtype=torch.int32),
+    ),
     "overlapping update": (lambda x: (_shifted(x),), X),
     "read before written": (lambda x: _read_before_written(x), X),
     "out argument": (lambda x, y: torch.add(x, y, out=torch.empty(3, 5, dtype=torch.float64)), X, Y),
