@@ -45,19 +45,6 @@ term::Rational max_finite(FloatSpec spec) {
   return term::Rational(mantissa) * term::Rational::power_of_two(exponent);
 }
 
-Kind rounding_kind(FloatRounding rounding) {
-  switch (rounding) {
-    case FloatRounding::TowardZero:
-      return Kind::Trunc;
-    case FloatRounding::Down:
-      return Kind::Floor;
-    case FloatRounding::Up:
-      return Kind::Ceil;
-    default:
-      return Kind::RoundEven;
-  }
-}
-
 // One number from a format to another; .ftz concerns single precision only.
 uint64_t convert(const Decoded& d, FloatSpec to, FloatSpec from, uint64_t a) {
   const bool from_single = from.fraction_bits == 23, to_single = to.fraction_bits == 23;

@@ -96,7 +96,7 @@ bool rounds_to_integer(FloatSpec spec, const term::Rational& c) {
 }
 
 // x + y. Adding and removing such a constant is rounding to an integer; in a directed mode adding
-// it says so already.
+// it says so already. Removing it is exact, so only the mode of adding counts.
 Term sum(Build& b, const Decoded& d, Term x, Term y) {
   TermStore& store = b.store();
   const Term total = b.real_add(x, y);
@@ -106,14 +106,13 @@ Term sum(Build& b, const Decoded& d, Term x, Term y) {
     const term::Rational* c = store.as_rational(swap ? x : y);
     const Term other = swap ? y : x;
     if (!c || !rounds_to_integer(spec, *c) || store.as_rational(other)) continue;
-    if (d.rounding == FloatRounding::Down) return b.op1(Kind::Floor, total);
-    if (d.rounding == FloatRounding::Up) return b.op1(Kind::Ceil, total);
-    if (d.rounding != FloatRounding::NearestEven || store.kind(other) != Kind::Add) continue;
-    for (int i = 0; i < 2; ++i) {
-      const term::Rational* added = store.as_rational(store.child(other, i));
-      if (added && rounds_to_integer(spec, *added) && added->sign() != c->sign())
-        return b.real_add(b.op1(Kind::RoundEven, other), swap ? x : y);
-    }
+    if (store.kind(other) == Kind::Add)
+      for (int i = 0; i < 2; ++i) {
+        const term::Rational* added = store.as_rational(store.child(other, i));
+        if (added && rounds_to_integer(spec, *added) && added->sign() != c->sign())
+          return b.real_add(b.op1(Kind::RoundEven, other), swap ? x : y);
+      }
+    if (d.rounding != FloatRounding::NearestEven) return b.op1(rounding_kind(d.rounding), total);
   }
   return total;
 }

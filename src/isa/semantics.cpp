@@ -107,6 +107,19 @@ uint64_t relu(FloatSpec spec, uint64_t a) {
   return float_sign(spec, a) ? 0 : a;
 }
 
+Kind rounding_kind(FloatRounding rounding) {
+  switch (rounding) {
+    case FloatRounding::TowardZero:
+      return Kind::Trunc;
+    case FloatRounding::Down:
+      return Kind::Floor;
+    case FloatRounding::Up:
+      return Kind::Ceil;
+    default:
+      return Kind::RoundEven;
+  }
+}
+
 Term Build::extract(Term a, int low, int wide) {
   if (low == 0 && wide == width(a)) return a;
   return s_.make(Kind::BvExtract, {a}, static_cast<uint64_t>(low), wide);

@@ -48,6 +48,8 @@ bool combine(BoolOp op, bool p, bool q);
 
 // --- Concrete floats.
 
+// Rounding to an integer in a mode.
+Kind rounding_kind(FloatRounding rounding);
 inline FloatOptions options_of(const Decoded& d) { return {d.rounding, d.ftz}; }
 uint64_t one_bits(FloatSpec spec);
 // Subnormals to zero of their sign.

@@ -30,3 +30,16 @@ extern "C" __global__ void to_halves(const float* x, float* y, int n) {
   if (i >= n) return;
   y[i] = __fadd_rn(__fadd_rn(x[i], 6291456.0f), -6291456.0f);
 }
+
+extern "C" __global__ void toward_zero(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  y[i] = __fadd_rn(__fadd_rz(x[i], 12582912.0f), -12582912.0f);
+}
+
+// Removing the constant is exact, in whatever mode.
+extern "C" __global__ void removed_downward(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  y[i] = __fadd_rd(__fadd_rn(x[i], 12582912.0f), -12582912.0f);
+}
