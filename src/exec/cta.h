@@ -150,7 +150,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     int64_t bytes = 0;                              // that are still to come
     uint64_t phase = 0;                             // the open one
     HappensBefore::Clock clock;                     // of its arrivals
-    std::vector<Moment> arrivals, before;           // of the open phase and of the one before
+    std::vector<Moment> arrivals, before, earlier;  // of the open phase and of the two before
+    // What belongs to the open phase and is not yet known to come before one of its arrivals, with
+    // its instruction.
+    std::vector<std::pair<Moment, uint32_t>> loose;
     std::map<uint64_t, HappensBefore::Clock> done;  // of completed phases
     std::map<uint32_t, uint64_t> waited;            // the last phase that a thread waited for
     // Copies that the open phase stands for: variable and byte, or tensor and cell; and the copy.
@@ -340,6 +343,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                      uint32_t pc);
   bool arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc);
   void complete_phase(Mbarrier& b);
+  // Whether the thread knows that the phases before the open one are over; refused if not.
+  bool knows_phase(const Mbarrier& b, uint32_t thread, uint32_t pc);
   // What an arrival returns: it names the open phase.
   Word mbarrier_state(const Mbarrier& b);
   // UINT64_MAX: one that is complete and orders nothing new.

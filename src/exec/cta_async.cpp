@@ -112,7 +112,7 @@ CtaExecutor::Step CtaExecutor::execute_bulk_copy(Warp& warp, uint32_t mask, cons
     if (size % 16)
       return abort(pc, fmt::format("a bulk copy of {} bytes, no multiple of 16", size));
     Mbarrier* b = mbarrier(warp, lane, operands[3], StateSpace::Shared, pc);
-    if (out_.aborted) return Step::Aborted;
+    if (out_.aborted || (b && !knows_phase(*b, thread, pc))) return Step::Aborted;
     const Addresses targets = addresses(warp, lane, operands[0], StateSpace::Shared, pc, true);
     if (out_.aborted) return Step::Aborted;
     const Addresses sources = addresses(warp, lane, operands[1], StateSpace::Global, pc, false);

@@ -5,7 +5,9 @@
 // wait is followed only as part of a loop that does nothing but wait: then a thread simply stays
 // until its phase is complete, whatever the schedule. An arrival counts for the phase that is open
 // when it comes; that this is the same one in every schedule is known if the thread knows all
-// arrivals of the phase before.
+// arrivals of the phase before. What changes or asks for a phase without being one of the arrivals
+// that it needs (bytes to expect, a wait that the phase before lets pass) must come before one of
+// them, else the phase may be over when it comes.
 #include <algorithm>
 #include <bit>
 
@@ -22,6 +24,8 @@ namespace {
 
 // Of Role::Atomic events: operations on one mbarrier do not conflict with each other.
 constexpr uint8_t kMbarrierOperation = 0xff;
+constexpr const char* kUnknownPhase =
+    "which phase of an mbarrier this is for depends on how threads are scheduled";
 // Completed phases whose order is kept.
 constexpr uint64_t kKeptPhases = 32;
 
@@ -108,14 +112,15 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
   return nullptr;
 }
 
-bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc) {
+bool CtaExecutor::knows_phase(const Mbarrier& b, uint32_t thread, uint32_t pc) {
   const bool over = std::all_of(b.before.begin(), b.before.end(),
                                 [&](const Moment& m) { return is_before(m, thread); });
-  if (!over) {
-    abort(pc,
-          "for which phase of an mbarrier an arrival counts depends on how threads are scheduled");
-    return false;
-  }
+  if (!over) abort(pc, kUnknownPhase);
+  return over;
+}
+
+bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc) {
+  if (!knows_phase(b, thread, pc)) return false;
   if (count == 0 || count > b.pending) {
     abort(pc, fmt::format("{} arrivals at an mbarrier that waits for {} more", count, b.pending));
     return false;
@@ -124,15 +129,21 @@ bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t coun
   const uint32_t threads[] = {thread};
   order_.arrive(threads, b.clock);
   b.pending -= count;
+  std::erase_if(b.loose, [&](const auto& entry) { return is_before(entry.first, thread); });
   complete_phase(b);
-  return true;
+  return !out_.aborted;
 }
 
 void CtaExecutor::complete_phase(Mbarrier& b) {
   if (b.pending || b.bytes) return;
+  if (!b.loose.empty()) {
+    abort(b.loose.front().second, kUnknownPhase);
+    return;
+  }
   b.done[b.phase] = std::move(b.clock);
   if (b.phase >= kKeptPhases) b.done.erase(b.phase - kKeptPhases);
   b.clock.clear();
+  b.earlier = std::move(b.before);
   b.before = std::move(b.arrivals);
   b.arrivals.clear();
   b.pending = b.expected;
@@ -239,8 +250,9 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
       }
       case Op::MbarExpect: {
         const auto count = number(lane, operands[1]);
-        if (!count) return Step::Aborted;
+        if (!count || !knows_phase(*b, thread, pc)) return Step::Aborted;
         b->bytes += *count;
+        b->loose.emplace_back(moment(thread), pc);
         break;
       }
       case Op::CpAsyncMbarArrive: {
@@ -252,8 +264,10 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         for (const auto& group : state.copy_groups)
           for (const AsyncCopy& copy : group) land(copy, *b);
         state.copy_groups.clear();
-        if (!d.text->has("noinc")) ++b->pending;
+        const bool extra = !d.text->has("noinc");
+        if (extra) ++b->pending;
         if (!arrive_at_mbarrier(*b, thread, 1, pc)) return Step::Aborted;
+        if (extra) b->loose.emplace_back(moment(thread), pc);
         break;
       }
       default:
@@ -296,14 +310,24 @@ CtaExecutor::Step CtaExecutor::wait_at_mbarrier(Warp& warp, Fragment& fragment, 
     const auto phase = awaited_phase(warp, lane, *b, d, pc);
     if (!phase) return Step::Aborted;
     if (*phase != UINT64_MAX) {
-      if (*phase >= b->phase) continue;
+      // A parity names another phase if the thread comes while an earlier one is open.
+      const bool parity = d.text->has("parity");
+      if (*phase >= b->phase) {
+        if (parity && !knows_phase(*b, thread, pc)) return Step::Aborted;
+        continue;
+      }
       const auto done = b->done.find(*phase);
-      if (done == b->done.end())
+      if (done == b->done.end() || *phase + 1 != b->phase)
         return abort(pc, "a wait for a phase of an mbarrier that is long over");
+      const bool known = std::all_of(b->earlier.begin(), b->earlier.end(),
+                                     [&](const Moment& one) { return is_before(one, thread); });
+      if (parity && !known) return abort(pc, kUnknownPhase);
       const uint32_t threads[] = {thread};
       if (!done->second.empty()) order_.depart(threads, done->second);
       b->waited[thread] = *phase;
     }
+    // Were the open phase over already, the wait would be for another one.
+    b->loose.emplace_back(moment(thread), pc);
     write(warp, lane, d.text->operands[0], Word::concrete(1));
     ready |= 1u << lane;
   }
