@@ -369,6 +369,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Moment moment(uint32_t thread) const;
   bool is_before(const Moment& m, uint32_t thread) const;
   bool behind_ticket(uint32_t thread) const;
+  // Whether a fence behind the ticket comes before what the thread does now.
+  bool has_acquired(uint32_t thread) const;
   // A store to global memory.
   void note_effect(uint32_t thread, uint32_t pc);
   // Reports what keeps the ticket from meaning what it is taken to mean.
@@ -573,7 +575,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   bool takes_tickets_ = false;  // some atomic's old value is kept
   std::optional<Ticket> ticket_;
   absl::flat_hash_map<Term, std::optional<bool>> ticket_answers_;
-  bool acquired_ = false;         // a fence came behind the ticket
+  std::vector<Moment> acquired_;  // fences behind the ticket
   const ProgramState* contents_;  // what the access at hand reads below this CTA's own stores
   std::map<uint32_t, CasLoop> cas_loops_;            // by position of the swap
   absl::flat_hash_map<uint32_t, OpaqueOld> opaque_;  // by thread

@@ -32,6 +32,11 @@ bool CtaExecutor::behind_ticket(uint32_t thread) const {
   return last_ && ticket_ && is_before(ticket_->when, thread);
 }
 
+bool CtaExecutor::has_acquired(uint32_t thread) const {
+  return std::any_of(acquired_.begin(), acquired_.end(),
+                     [&](const Moment& m) { return is_before(m, thread); });
+}
+
 void CtaExecutor::note_effect(uint32_t thread, uint32_t pc) {
   if (!last_ && ticket_ && pc != ticket_->instruction && is_before(ticket_->when, thread))
     ticket_->effect_behind = pc;
@@ -54,7 +59,7 @@ void CtaExecutor::execute_fence(const Warp& warp, uint32_t mask, const isa::Deco
   if (!takes_tickets_ || (d.scope != isa::Scope::Gpu && d.scope != isa::Scope::Sys)) return;
   for (uint32_t m = mask; m; m &= m - 1) {
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m));
-    acquired_ |= behind_ticket(thread);
+    if (behind_ticket(thread) && !has_acquired(thread)) acquired_.push_back(moment(thread));
     const auto note = [&](const Moment& when, std::optional<Moment>& fence) {
       if (!fence && is_before(when, thread)) fence = moment(thread);
     };
@@ -182,7 +187,7 @@ bool CtaExecutor::reads_released(TensorId id, int64_t cell, MotionId motion, boo
       const bool shares = key(w.class_pieces(), w.ordinal) ==
                           std::pair(own.tensor, own.cell + motions_->value(own.motion, i));
       if (released && shares) {
-        if (weak && !acquired_) {
+        if (weak && !has_acquired(thread)) {
           abort(pc, "what other blocks wrote is read behind their counter without a fence");
           return false;
         }

@@ -134,3 +134,18 @@ extern "C" __global__ void two_numbers(const float* x, float* part, unsigned* co
   __threadfence();
   y[0] = part[0] + part[1];
 }
+
+// The last block's first thread fences, and nothing orders another thread behind it.
+extern "C" __global__ void fence_of_another(const float* x, float* part, unsigned* counter, float* y) {
+  __shared__ bool last;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    part[blockIdx.x] = x[blockIdx.x * 32];
+    __threadfence();
+    last = atomicAdd(counter, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  if (t == 0) __threadfence();
+  if (t == 32) y[0] = part[0] + part[1];
+}
