@@ -174,6 +174,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     bool guarded = false;  // every store to it was under a guard on data
     Term guard;            // then: the condition that one of them happens
     bool before_atomics = false;
+    bool other_writes = false;  // see tensor::CellStore
     Moment when{};
     std::optional<Moment> fence{};  // the first one that is known to come after it
     bool released = false;          // that fence comes before the ticket

@@ -239,11 +239,19 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
       t.atomics_of.erase(updates);
     }
     auto [it, fresh] = t.stores.try_emplace(cell);
-    const bool guarded = !after_atomics && (fresh || it->second.guarded) && g.valid();
-    const Term either = !guarded ? Term{}
-                        : fresh  ? g
-                                 : store_.make(Kind::Or, {it->second.guard, g});
+    // Whose atomics a store under a guard replaces is known for one CTA only: where others store to
+    // the cell, that is refused as a store under a guard that is not known.
+    const bool guarded = g.valid() && (after_atomics || fresh || it->second.guarded);
+    Term either;
+    if (guarded && !after_atomics)
+      either = fresh                      ? g
+               : it->second.guard.valid() ? store_.make(Kind::Or, {it->second.guard, g})
+                                          : Term{};
+    const bool other_writes =
+        after_atomics ||
+        (!fresh && (it->second.other_writes || (!g.valid() && !same_word(it->second.word, now))));
     it->second = {motion, now, {thread, pc}, guarded, either};
+    it->second.other_writes = other_writes;
     it->second.when = moment(thread);
     it->second.behind = contents_ != &state_;
   }

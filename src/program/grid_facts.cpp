@@ -236,6 +236,7 @@ class Finder {
   bool same_bits(const Writer& a, const Writer& b) const {
     const CellStore &s = a.cell_store(), &t = b.cell_store();
     if (info_->is_float() && s.origin.instruction != t.origin.instruction) return false;
+    if (s.other_writes || t.other_writes) return false;
     const Term value = tensor::at_cta(s.value, *a.class_pieces().motions, a.ordinal, store_);
     return value == tensor::at_cta(t.value, *b.class_pieces().motions, b.ordinal, store_) &&
            !store_.has_poison(value);

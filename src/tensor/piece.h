@@ -41,6 +41,8 @@ struct CellStore {
   // is known.
   term::Term guard{};
   bool released = false;  // by a fence before the CTA took its ticket
+  // Before this store the CTA updated the cell by atomics, or stored other bits there.
+  bool other_writes = false;
 };
 
 enum class AtomicKind : uint8_t { Add, Mul, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
