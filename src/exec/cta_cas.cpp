@@ -509,10 +509,14 @@ CtaExecutor::Step CtaExecutor::swap_at(const Address& at, int width, const Word&
                           : std::optional<ptx::ScalarType>();
   }();
   if (!scalar) return abort(pc, unknown);
+  // The swap stores the whole word: a neighbour that it leaves alone is updated by what is neutral.
+  std::optional<AtomicKind> kind;
+  std::vector<std::pair<int, std::optional<Term>>> parts;
   for (int first = 0; first < width; first += element) {
     const Term old = term_of(extract(expected, width, first, element), type);
     Term now = term_of(extract(stored, width, first, element), type);
-    if (now == old) continue;  // a neighbour in the same word
+    parts.emplace_back(first, std::nullopt);
+    if (now == old) continue;
     if (early.valid()) now = store_.make(Kind::Select, {early, now, old});
     const auto update = update_of(now, old);
     const bool extreme =
@@ -520,9 +524,18 @@ CtaExecutor::Step CtaExecutor::swap_at(const Address& at, int width, const Word&
         (update->first == AtomicKind::Min || update->first == AtomicKind::Max ||
          update->first == AtomicKind::MinSigned || update->first == AtomicKind::MaxSigned);
     if (!update || (early.valid() && !extreme)) return abort(pc, unknown);
+    if (kind && *kind != update->first)
+      return abort(pc, "a compare-and-swap that updates the parts of a word in different ways");
+    kind = update->first;
+    parts.back().second = update->second;
+  }
+  if (!kind) kind = AtomicKind::Add;
+  for (const auto& [first, value] : parts) {
     Address part = at;
     part.location.offset += first;
-    atomic_at(part, *scalar, update->first, word_of(update->second, type), warp, lane, d, pc);
+    atomic_at(part, *scalar, *kind,
+              word_of(value ? *value : tensor::neutral(*kind, type.term_type(), store_), type),
+              warp, lane, d, pc);
     if (out_.aborted) return Step::Aborted;
   }
   return Step::Next;

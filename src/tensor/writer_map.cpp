@@ -106,7 +106,14 @@ Term combine(AtomicKind kind, const Term& a, const Term& b, TermStore& store) {
   check_failed("an atomic kind", __FILE__, __LINE__);
 }
 
-// What leaves the other operand of `combine` as it is.
+bool fits_type(AtomicKind kind, bool real) {
+  if (!real) return kind != AtomicKind::Mul;
+  return kind == AtomicKind::Add || kind == AtomicKind::Mul || kind == AtomicKind::Min ||
+         kind == AtomicKind::Max;
+}
+
+}  // namespace
+
 Term neutral(AtomicKind kind, term::Type type, TermStore& store) {
   const bool real = type == term::kReal;
   const uint64_t sign = real ? 0 : uint64_t{1} << (type.width - 1);
@@ -131,14 +138,6 @@ Term neutral(AtomicKind kind, term::Type type, TermStore& store) {
   }
   check_failed("an atomic kind", __FILE__, __LINE__);
 }
-
-bool fits_type(AtomicKind kind, bool real) {
-  if (!real) return kind != AtomicKind::Mul;
-  return kind == AtomicKind::Add || kind == AtomicKind::Mul || kind == AtomicKind::Min ||
-         kind == AtomicKind::Max;
-}
-
-}  // namespace
 
 Term at_cta(const Term& t, const MotionTable& motions, size_t ordinal, const TermStore& store) {
   if (t.anchor_count() == 0) return t;

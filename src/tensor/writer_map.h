@@ -29,6 +29,9 @@ struct Writer {
   bool same_cta(const Writer& other) const { return cls == other.cls && ordinal == other.ordinal; }
 };
 
+// What an atomic of the kind leaves a cell as it is with.
+term::Term neutral(AtomicKind kind, term::Type type, term::TermStore& store);
+
 // `t`, made for a class, as its CTA of that ordinal has it: anchors moved, motions gone.
 term::Term at_cta(const term::Term& t, const MotionTable& motions, size_t ordinal,
                   const term::TermStore& store);

@@ -153,3 +153,25 @@ extern "C" __global__ void add_all_double(const double* x, double* y) {
     } while (assumed != old);
   }
 }
+
+// The other half of the word is stored beside the loop.
+extern "C" __global__ void add_beside_store(const __half* x, __half* y) {
+  if (threadIdx.x == 32) {
+    // expect: global-race @ next line
+    y[0] = x[1];
+  }
+  if (threadIdx.x != 0) return;
+  unsigned* a = reinterpret_cast<unsigned*>(y);
+  unsigned old = *a, assumed;
+  do {
+    assumed = old;
+    const __half sum = __hadd(__ushort_as_half((unsigned short)(old >> 16)), x[0]);
+    // expect: global-race @ next line
+    old = atomicCAS(a, assumed, (old & 0xffffu) | (unsigned)__half_as_ushort(sum) << 16);
+  } while (assumed != old);
+}
+
+extern "C" __global__ void add_and_store(const __half* x, __half* y) {
+  y[0] = x[1];
+  y[1] = __hadd(y[1], x[0]);
+}
