@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "base/check.h"
 #include "exec/cta.h"
 
 namespace coequal::exec {
@@ -91,17 +92,32 @@ std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& class
   constexpr int64_t kMost = 1 << 22;
   using Stores = std::map<std::pair<TensorId, int64_t>, Term>;
   std::map<std::pair<TensorId, int64_t>, Stores> chosen;
-  std::set<std::pair<TensorId, int64_t>> touched;  // by CTAs that are not last, behind no fence
+  // By CTAs that are not last: with no fence before their counter, or before several; before one.
+  // The counters are left out: who has the last number comes after all others there.
+  std::set<std::pair<TensorId, int64_t>> touched;
+  std::map<std::pair<TensorId, int64_t>, std::pair<TensorId, int64_t>> released;
   for (const tensor::ClassPieces& cls : first.classes) {
     for (size_t i = 0; i < cls.motions->size(); ++i) {
       if (!cls.motions->alive(i)) continue;
       for (const tensor::GlobalRead& r : cls.reads)
         for (int64_t c = r.cell; c < r.cell + r.cells; ++c)
           touched.insert({r.tensor, c + cls.motions->value(r.motion, i)});
-      for (const tensor::TensorPiece& piece : cls.tensors)
+      CHECK(cls.ticket.has_value());
+      const std::pair<TensorId, int64_t> counter = counter_of(cls, i);
+      const auto note = [&](const std::pair<TensorId, int64_t>& at, bool by_fence) {
+        if (!by_fence || released.try_emplace(at, counter).first->second != counter)
+          touched.insert(at);
+      };
+      for (const tensor::TensorPiece& piece : cls.tensors) {
         for (const tensor::CellStore& s : piece.stores)
-          if (!s.released) touched.insert({piece.tensor, s.cell + cls.motions->value(s.motion, i)});
-      if (touched.size() > kMost) return "too many accesses beside those of the last block";
+          note({piece.tensor, s.cell + cls.motions->value(s.motion, i)}, s.released);
+        for (const tensor::AtomicUpdate& u : piece.atomics) {
+          const std::pair at{piece.tensor, u.cell + cls.motions->value(u.motion, i)};
+          if (at != counter) note(at, u.released);
+        }
+      }
+      if (touched.size() + released.size() > kMost)
+        return "too many accesses beside those of the last block";
     }
   }
   int64_t seen = 0;
@@ -113,7 +129,9 @@ std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& class
       for (const tensor::TensorPiece& piece : cls.tensors)
         for (const tensor::CellStore& s : piece.stores) {
           const int64_t cell = s.cell + cls.motions->value(s.motion, i);
-          if (touched.contains({piece.tensor, cell}))
+          const auto before = released.find({piece.tensor, cell});
+          if (touched.contains({piece.tensor, cell}) ||
+              (before != released.end() && (!s.released || before->second != counter_of(cls, i))))
             return "the last block stores where other blocks read or store in no order with it";
           mine[{piece.tensor, cell}] = tensor::at_cta(s.value, *cls.motions, i, store);
           if (++seen > kMost) return "too many stores of last blocks";

@@ -177,7 +177,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     bool other_writes = false;  // see tensor::CellStore
     Moment when{};
     std::optional<Moment> fence{};  // the first one that is known to come after it
-    bool released = false;          // that fence comes before the ticket
+    bool released = false;          // that fence comes before the ticket, or see tensor::CellStore
     bool behind = false;            // the store comes after the ticket
   };
   // The cells that accesses of one motion touch.

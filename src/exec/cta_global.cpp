@@ -254,6 +254,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     it->second.other_writes = other_writes;
     it->second.when = moment(thread);
     it->second.behind = contents_ != &state_;
+    it->second.released = it->second.behind && has_acquired(thread);
   }
   track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word));
   if (is_raced(Place::Tensor, id, offset, width))

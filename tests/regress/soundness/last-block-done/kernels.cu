@@ -149,3 +149,26 @@ extern "C" __global__ void fence_of_another(const float* x, float* part, unsigne
   if (t == 0) __threadfence();
   if (t == 32) y[0] = part[0] + part[1];
 }
+
+// The last block replaces what all blocks added. Without a fence before the counter, or behind it, some may still add.
+template <bool releases, bool acquires>
+__device__ void replace(const float* x, float* part, unsigned* counter) {
+  if (threadIdx.x == 32) atomicAdd(part, x[blockIdx.x]);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (releases) __threadfence();
+  if (atomicAdd(counter, 1u) != gridDim.x - 1) return;
+  if (acquires) __threadfence();
+  part[0] = 5.0f;
+}
+extern "C" __global__ void replaces(const float* x, float* part, unsigned* counter) { replace<true, true>(x, part, counter); }
+extern "C" __global__ void replaces_unreleased(const float* x, float* part, unsigned* counter) {
+  replace<false, true>(x, part, counter);
+}
+extern "C" __global__ void replaces_unacquired(const float* x, float* part, unsigned* counter) {
+  replace<true, false>(x, part, counter);
+}
+extern "C" __global__ void replaces_serial(const float* x, float* part, unsigned* counter) {
+  part[0] = 5.0f;
+  counter[0] = 4;
+}
