@@ -31,6 +31,7 @@ struct TermStore::Folder {
   Folded fold_copy_sign(const Term& magnitude, const Term& sign);
   Folded fold_real_of_word(Kind kind, const Term& x);
   Folded fold_real_of_bits(FloatFormat format, const Term& bits);
+  Folded narrowed_by(int dropped, const Term& word);
   bool is_integer_valued(const Term& x) const;
   std::optional<bool> negative_sign(const Term& x) const;
   Term negated(const Term& x) { return s.make(Kind::Mul, {s.real(-1), x}); }

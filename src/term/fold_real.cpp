@@ -357,6 +357,38 @@ Folded TermStore::Folder::fold_real_of_word(Kind kind, const Term& x) {
   return std::nullopt;
 }
 
+// The number that is left when the low bits of a word are dropped: the word is an f32, perhaps with
+// half of the last bit that is kept added for rounding, less a little where ties go to even.
+Folded TermStore::Folder::narrowed_by(int dropped, const Term& word) {
+  if (s.type(word).width != 32) return std::nullopt;
+  uint64_t added = 0;
+  std::vector<Term> summands, rest{word};
+  while (!rest.empty()) {
+    const Term t = rest.back();
+    rest.pop_back();
+    if (const std::optional<uint64_t> c = s.as_bits(t))
+      added += *c;
+    else if (s.kind(t) == Kind::BvAdd && summands.size() + rest.size() < 2)
+      rest.insert(rest.end(), {s.child(t, 0), s.child(t, 1)});
+    else
+      summands.push_back(t);
+  }
+  if (summands.size() == 2 && s.kind(summands[1]) == Kind::BitsOfReal)
+    std::swap(summands[0], summands[1]);
+  if (summands.empty() || s.kind(summands[0]) != Kind::BitsOfReal) return std::nullopt;
+  const auto format = static_cast<FloatFormat>(s.payload(summands[0]));
+  if (format != FloatFormat::F32 && format != FloatFormat::TF32) return std::nullopt;
+  const uint64_t half = uint64_t{1} << (dropped - 1);
+  bool narrows = false;
+  if (summands.size() == 1) {
+    narrows = added == 0 || added == half;
+  } else if (summands.size() == 2 && added == half - 1) {
+    const Term last = s.make(Kind::BvExtract, {summands[0]}, static_cast<uint64_t>(dropped), 1);
+    narrows = summands[1] == s.make(Kind::BvZeroExtend, {last}, 0, 32);
+  }
+  return narrows ? Folded(s.child(summands[0], 0)) : std::nullopt;
+}
+
 Folded TermStore::Folder::fold_real_of_bits(FloatFormat format, const Term& bits) {
   const FloatLayout& layout = layout_of(format);
   if (std::optional<uint64_t> pattern = s.as_bits(bits)) {
@@ -390,22 +422,19 @@ Folded TermStore::Folder::fold_real_of_bits(FloatFormat format, const Term& bits
   const Fields fields = fields_of(bits);
   const bool is_f32 = format == FloatFormat::F32 || format == FloatFormat::TF32;
   // A bf16 is the upper half of an f32: widening by a shift, and narrowing by taking the upper half
-  // (toward zero).
+  // (toward zero, or rounded).
   if (is_f32 && fields.size() == 2 && fields[0].is_constant(0) && fields[0].width == 16 &&
       !fields[1].is_constant() && fields[1].low == 0 &&
       s.kind(fields[1].base) == Kind::BitsOfReal && format_of(fields[1].base) == FloatFormat::BF16)
     return s.child(fields[1].base, 0);
   if (format == FloatFormat::BF16 && fields.size() == 1 && !fields[0].is_constant() &&
-      fields[0].low == 16 && s.kind(fields[0].base) == Kind::BitsOfReal &&
-      (format_of(fields[0].base) == FloatFormat::F32 ||
-       format_of(fields[0].base) == FloatFormat::TF32))
-    return s.child(fields[0].base, 0);
+      fields[0].low == 16)
+    if (Folded value = narrowed_by(16, fields[0].base)) return value;
   // Clearing the low bits of an f32 down to a tf32 or bf16: narrowing as well.
   if (is_f32 && fields.size() == 2 && fields[0].is_constant(0) &&
       (fields[0].width == 13 || fields[0].width == 16) && !fields[1].is_constant() &&
-      fields[1].low == fields[0].width && s.kind(fields[1].base) == Kind::BitsOfReal &&
-      reads_as(format_of(fields[1].base)))
-    return s.child(fields[1].base, 0);
+      fields[1].low == fields[0].width)
+    if (Folded value = narrowed_by(fields[0].width, fields[1].base)) return value;
   // The sign of one value over the magnitude of another.
   if (fields.size() == 2 && !fields[0].is_constant() && !fields[1].is_constant() &&
       fields[1].width == 1 && fields[0].low == 0 && fields[0].width == layout.bits - 1 &&
