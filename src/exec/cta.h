@@ -166,6 +166,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     RaceShadow shadow;
     absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
     std::map<int64_t, Mbarrier> mbarriers;                     // by byte offset
+    std::set<int64_t> invalidated{};                           // objects that are no more
   };
   struct GlobalEntry {
     MotionId motion = 0;

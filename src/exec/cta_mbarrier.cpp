@@ -86,6 +86,7 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
                                              StateSpace space, uint32_t pc) {
   const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
   const bool initializes = kernel_.decoded.body[pc].op == Op::MbarInit;
+  const bool writes = initializes || kernel_.decoded.body[pc].op == Op::MbarInval;
   const Addresses places = addresses(warp, lane, op, space, pc, true);
   if (out_.aborted) return nullptr;
   if (places.size() != 1 || places[0].location.place != Place::Shared) {
@@ -96,11 +97,16 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
   if (!check(places[0], 8, 8, true, thread, pc)) return nullptr;
   SharedVariable& v = shared_[at.object];
   track(v.shadow, Place::Shared, at.object, at.offset, 8,
-        initializes ? write_event(thread, pc, at.offset, Word::concrete(pc))
-                    : event(thread, pc, Role::Atomic, kMbarrierOperation));
+        writes ? write_event(thread, pc, at.offset, Word::concrete(pc))
+               : event(thread, pc, Role::Atomic, kMbarrierOperation));
   const auto found = v.mbarriers.find(at.offset);
   if (found != v.mbarriers.end()) return &found->second;
   if (initializes) return &v.mbarriers[at.offset];
+  out_.aborted = true;
+  // Made invalid in no order with this: the race is the cause.
+  if (v.invalidated.contains(at.offset) &&
+      out_.raced.contains({Place::Shared, at.object, at.offset >> 2}))
+    return nullptr;
   Defect defect;
   defect.kind = DefectKind::UninitializedRead;
   Accessed a = access(Accessed::Kind::Barrier, thread, pc);
@@ -108,7 +114,6 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
   a.index = std::to_string(at.offset);
   a.bytes = 8;
   report(DefectKind::UninitializedRead, "an mbarrier is used that was not initialised", {a});
-  out_.aborted = true;
   return nullptr;
 }
 
@@ -234,7 +239,11 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
       case Op::MbarInval: {
         SharedVariable& v =
             shared_[addresses(warp, lane, operands[0], d.space, pc, true)[0].location.object];
-        std::erase_if(v.mbarriers, [&](const auto& entry) { return &entry.second == b; });
+        std::erase_if(v.mbarriers, [&](const auto& entry) {
+          if (&entry.second != b) return false;
+          v.invalidated.insert(entry.first);
+          return true;
+        });
         break;
       }
       case Op::MbarArrive: {

@@ -84,3 +84,20 @@ extern "C" __global__ void copies_of_two_phases(const float* x, float* y) {
   wait(&b, 0);
   y[t] = s[t];
 }
+
+// Other threads may still wait when the object is made invalid.
+__device__ void invalidate(uint64_t* b) { asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at(b)) : "memory"); }
+template <bool ordered>
+__device__ void use_and_invalidate(const float* x, float* y) {
+  __shared__ uint64_t b;
+  const int t = threadIdx.x;
+  if (t == 0) init(&b, 64);
+  __syncthreads();
+  arrive(&b);
+  wait(&b, 0);
+  if (ordered) __syncthreads();
+  if (t == 0) invalidate(&b);
+  y[t] = x[t];
+}
+extern "C" __global__ void invalidates(const float* x, float* y) { use_and_invalidate<true>(x, y); }
+extern "C" __global__ void invalidates_early(const float* x, float* y) { use_and_invalidate<false>(x, y); }
