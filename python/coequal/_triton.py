@@ -6,6 +6,7 @@ driver that has no device: its launcher records instead of launching.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -200,7 +201,10 @@ def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn 
         stack.enter_context(mock.patch.object(CUDABackend, "add_stages", _stages_to_ptx))
         stack.enter_context(mock.patch.object(Autotuner, "run", _run_first_config))
         if folder:
-            stack.enter_context(mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": os.path.join(folder, "triton")}))
+            # Triton's key holds a kernel's text but not its path, which source lines name.
+            here = hashlib.sha256(os.getcwd().encode()).hexdigest()[:16]
+            cache = {"TRITON_CACHE_DIR": os.path.join(folder, "triton", here)}
+            stack.enter_context(mock.patch.dict(os.environ, cache))
         stack.callback(setattr, driver, "capture", driver.capture)
         driver.capture = _Capture(recorder, tensor_of)
         stack.callback(vars(config).update, before)

@@ -70,13 +70,13 @@ std::string bits_text(const Rational& c, bool single) {
 
 }  // namespace
 
-Snapper::Reading Snapper::find(const Rational& signed_c) const {
+Snapper::Reading Snapper::find(const Rational& signed_c, bool is_double) const {
   if (signed_c.is_integer()) return {};
   const bool negative = signed_c.sign() < 0;
   const Rational c = negative ? -signed_c : signed_c;
   const auto parts = dyadic(c);
   if (!parts || parts->bits > 53 || parts->exponent < -120 || parts->exponent > 120) return {};
-  const bool single = parts->bits <= 24;
+  const bool single = parts->bits <= 24 && !is_double;
   const int precision = single ? 24 : 53;
   const int longest = single ? 6 : 12;  // digits of a decimal that says more than its rounding
   const Rational half = Rational::power_of_two(parts->exponent - precision);
@@ -145,9 +145,9 @@ bool beside_named_constant(const Rational& signed_c) {
   return false;
 }
 
-Snapper::Reading Snapper::find_quotient(const Rational& c) {
-  if (c.is_zero() || dyadic(c)) return find(c);
-  Reading divisor = find(Rational(1) / c);
+Snapper::Reading Snapper::find_quotient(const Rational& c, bool is_double) {
+  if (c.is_zero() || dyadic(c)) return find(c, is_double);
+  Reading divisor = find(Rational(1) / c, is_double);
   if (!divisor.changed) return {};
   divisor.value = store_.make(Kind::Div, {store_.real(1), divisor.value});
   return divisor;
@@ -158,7 +158,7 @@ const Snapper::Reading& Snapper::read(const Term& constant) {
   const auto it = readings_.find(key);
   if (it != readings_.end()) return it->second;
   const Rational c = store_.rational(constant);
-  return readings_[key] = find_quotient(c);
+  return readings_[key] = find_quotient(c, store_.is_double(constant));
 }
 
 Term Snapper::operator()(const Term& root, std::map<std::string, std::string>& ledger) {

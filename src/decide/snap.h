@@ -30,9 +30,9 @@ class Snapper {
     std::string constant, meaning;
   };
   const Reading& read(const term::Term& constant);
-  Reading find(const term::Rational& c) const;
+  Reading find(const term::Rational& c, bool is_double) const;
   // Of the inverse of a constant too: a division by it has become a product.
-  Reading find_quotient(const term::Rational& c);
+  Reading find_quotient(const term::Rational& c, bool is_double);
 
   term::TermStore& store_;
   absl::flat_hash_map<term::Term, term::Term> done_;

@@ -248,6 +248,7 @@ Term CtaExecutor::real_of_bits(uint64_t bits, term::FloatFormat format) {
       break;
     case term::DecodedFloat::Class::Finite:
       t = store_.real(decoded.value);
+      if (format == term::FloatFormat::F64) store_.note_double(t);
       break;
   }
   it->second = t;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <array>
 #include <memory>
@@ -88,6 +89,9 @@ class TermStore {
   Term leaf(GroupId group, Anchor anchor);  // Leaf; Poison in a group of kind Poison or Refused
   Term free_scalar(uint32_t id);
   Term real(const Rational& value);
+  // Keeps that a constant is used in double precision: one of few bits is no rounded single then.
+  void note_double(const Term& constant) { doubles_.insert(payload(constant)); }
+  bool is_double(const Term& constant) const { return doubles_.contains(payload(constant)); }
   Term infinity(bool negative);
   Term undefined();
   Term symbol(NamedConstant constant);
@@ -280,7 +284,8 @@ class TermStore {
   std::vector<int64_t> offsets_;
   std::vector<std::unique_ptr<GroupId[]>> group_lists_;
   std::vector<uint16_t> group_list_sizes_;
-  std::deque<Rational> rationals_;  // references stay valid while terms are made
+  absl::flat_hash_set<uint64_t> doubles_;  // by payload
+  std::deque<Rational> rationals_;         // references stay valid while terms are made
   std::vector<ShapeId> leaf_shapes_;
   MotionReconciler* reconciler_ = nullptr;
 
