@@ -71,10 +71,12 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
             return None
 
     def on_device(*args: Any, **kwargs: Any) -> Any:
-        with _device_mode()():
+        functions, operators = _device_modes()
+        with operators(), functions():
             return fn(*args, **kwargs)
 
-    with _triton_launches(launches), _cuda_functions():
+    addresses = _Addresses()
+    with _triton_launches(launches, addresses), _cuda_functions(addresses):
         graph, structure = tracing.capture(on_device, args, kwargs)
     flat = [a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, Tensor | Scalar)]
     results = Lowering(tracing.Lowering(recorder), graph).run(flat)
@@ -88,9 +90,38 @@ def _placed(launch: Launch, values: Sequence[Any]) -> Launch:
         if not isinstance(argument, TensorArgument) or not isinstance(argument.tensor, _Slot):
             return argument
         value = values[argument.tensor.index]
-        return TensorArgument(value.buffer.source, "readwrite", value.offset)
+        return TensorArgument(value.buffer.source, "readwrite", value.offset + argument.offset)
 
     return dataclasses.replace(launch, args=tuple(place(a) for a in launch.args))
+
+
+class _Addresses:
+    """Addresses of stand-ins: each storage has a range of its own, so that an address tells the tensor."""
+
+    _FIRST, _RANGE = 2**40, 2**40
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._tensors: list[Any] = []  # one of each storage; held, so that no other storage takes its place
+
+    def of(self, tensor: Any) -> int:
+        storage = tensor.untyped_storage()._cdata
+        if storage not in self._numbers:
+            self._numbers[storage] = len(self._tensors)
+            self._tensors.append(tensor)
+        start = self._FIRST + self._numbers[storage] * self._RANGE
+        return start + tensor.storage_offset() * tensor.element_size()
+
+    def tensor(self, address: int) -> tuple[Any, int]:
+        """A tensor whose storage the address is in, and how many of its elements beyond its start."""
+        number = (address - self._FIRST + self._RANGE // 2) // self._RANGE
+        if not 0 <= number < len(self._tensors):
+            raise ValueError(f"a kernel is given the address {address}, which is that of no tensor")
+        tensor = self._tensors[number]
+        beyond, rest = divmod(address - self.of(tensor), tensor.element_size())
+        if rest:
+            raise ValueError("a kernel is given an address inside an element of a tensor")
+        return tensor, beyond
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,10 +154,11 @@ _libraries: list[Any] = []  # what they define lasts as long as they do
 
 
 @functools.cache
-def _device_mode() -> Any:
-    """A mode in which all tensors claim to be on the first CUDA device: host code then takes the way of a GPU."""
+def _device_modes() -> Any:
+    """Modes in which all tensors claim to be on the first CUDA device: host code then takes the way of a GPU."""
     import torch
     from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_map
 
     tensor = torch.Tensor
@@ -148,7 +180,13 @@ def _device_mode() -> Any:
             args, kwargs = tree_map(elsewhere, (tuple(args), kwargs or {}))
             return func(*args, **kwargs)
 
-    return OnDevice
+    class OperatorsOnDevice(TorchDispatchMode):
+        """Backward functions run outside the other mode; they allocate on the device."""
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **{name: elsewhere(value) for name, value in (kwargs or {}).items()})
+
+    return OnDevice, OperatorsOnDevice
 
 
 def _answer(answer: Any, *_: Any, **__: Any) -> Any:
@@ -156,7 +194,7 @@ def _answer(answer: Any, *_: Any, **__: Any) -> Any:
 
 
 @contextmanager
-def _cuda_functions() -> Any:
+def _cuda_functions(addresses: _Addresses) -> Any:
     """What host code asks torch.cuda and its tensors: there is one device, and they are on it."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
@@ -188,16 +226,17 @@ def _cuda_functions() -> Any:
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(FakeTensor, "device", property(device)))
+        stack.enter_context(mock.patch.object(FakeTensor, "data_ptr", lambda self: addresses.of(self)))
         for name, answer in answers.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, functools.partial(_answer, answer)))
         yield
 
 
 @contextmanager
-def _triton_launches(launches: list[tuple[Launch, list[Any]]]) -> Any:
+def _triton_launches(launches: list[tuple[Launch, list[Any]]], addresses: _Addresses) -> Any:
     """Triton launches of stand-in tensors are appended, and become operators where they happen."""
     try:
-        from triton.runtime.jit import JITFunction
+        import triton  # noqa: F401
     except ModuleNotFoundError:
         yield
         return
@@ -212,26 +251,23 @@ def _triton_launches(launches: list[tuple[Launch, list[Any]]]) -> Any:
             self.tensors: list[torch.Tensor] = []
 
         def add(self, launch: Launch) -> None:
-            launches.append((launch, self.tensors))
-            _operator(len(self.tensors))(len(launches) - 1, *self.tensors)
+            tensors, self.tensors = self.tensors, []
+            launches.append((launch, tensors))
+            _operator(len(tensors))(len(launches) - 1, *tensors)
 
     recorder = Launches()
-    run = JITFunction.run
 
-    def stand_in(value: Any) -> Any:
-        if isinstance(value, tuple):
-            parts = [stand_in(v) for v in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        if not isinstance(value, torch.Tensor):
-            return value
-        recorder.tensors.append(value)
-        slot = _Slot(len(recorder.tensors) - 1, DTYPE_NAMES[value.dtype], tuple(value.shape), value.stride())
-        return _triton.StandIn(TensorArgument(slot, "readwrite", value.storage_offset()))  # type: ignore[arg-type]
+    def argument(value: Any) -> TensorArgument | None:
+        # Triton takes anything with an address and a dtype.
+        if isinstance(value, torch.Tensor):
+            tensor, beyond = value, 0
+        elif callable(getattr(value, "data_ptr", None)):
+            tensor, beyond = addresses.tensor(value.data_ptr())
+        else:
+            return None
+        recorder.tensors.append(tensor)
+        slot = _Slot(len(recorder.tensors) - 1, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.stride())
+        return TensorArgument(slot, "readwrite", beyond)  # type: ignore[arg-type]
 
-    def run_on_stand_ins(self: Any, *args: Any, **kwargs: Any) -> Any:
-        recorder.tensors = []
-        return run(self, *(stand_in(a) for a in args), **{name: stand_in(a) for name, a in kwargs.items()})
-
-    of = lambda value: value if isinstance(value, _triton.StandIn) else None  # noqa: E731
-    with _triton.capturing(recorder, arch(), of), mock.patch.object(JITFunction, "run", run_on_stand_ins):
+    with _triton.capturing(recorder, arch(), argument):
         yield

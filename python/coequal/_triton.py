@@ -6,6 +6,7 @@ driver that has no device: its launcher records instead of launching.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -21,6 +22,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 from triton.backends.nvidia.compiler import CUDABackend
+from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner, OutOfResources
 from triton.runtime.jit import KernelInterface
 
@@ -60,7 +62,7 @@ def launch(
         raise ValueError("TRITON_INTERPRET is set: there is no kernel to compile")
     stand_ins = [_stand_in(a) for a in args]
     keywords = {name: _stand_in(a) for name, a in constexprs.items()}
-    with capturing(recorder, arch, lambda value: value if isinstance(value, StandIn) else None):
+    with capturing(recorder, arch, lambda value: value.argument if isinstance(value, StandIn) else None):
         kernel.run(*stand_ins, grid=grid if callable(grid) else _grid(grid), warmup=False, **keywords)
 
 
@@ -187,7 +189,7 @@ def _free(scalar: Scalar) -> FreeInt | FreeFloat:
 
 
 @contextmanager
-def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn | None]) -> Iterator[None]:
+def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], TensorArgument | None]) -> Iterator[None]:
     """Triton launches are recorded while this lasts. `tensor_of` finds the declared tensor behind an argument."""
     driver = _driver(arch)
     config = triton.runtime.driver
@@ -199,7 +201,7 @@ def capturing(recorder: Recorder, arch: str, tensor_of: Callable[[Any], StandIn 
         warnings.filterwarnings("ignore", message=".*TRITON_DEFAULT_FP_FUSION.*")
         # No machine code is made here; what is cached without it must not be found by a real launch.
         stack.enter_context(mock.patch.object(CUDABackend, "add_stages", _stages_to_ptx))
-        stack.enter_context(mock.patch.object(Autotuner, "run", _run_first_config))
+        stack.enter_context(mock.patch.object(Autotuner, "__getattribute__", _tuner_attribute))
         if folder:
             # Triton's key holds a kernel's text but not its path, which source lines name.
             here = hashlib.sha256(os.getcwd().encode()).hexdigest()[:16]
@@ -220,8 +222,13 @@ def _stages_to_ptx(self: Any, stages: dict[str, Any], *args: Any) -> None:
     stages["cubin"] = lambda ptx, metadata: ptx.encode()
 
 
+def _tuner_attribute(tuner: Any, name: str) -> Any:
+    """Also of a class that is derived from Triton's and has a `run` of its own."""
+    return functools.partial(_run_first_config, tuner) if name == "run" else object.__getattribute__(tuner, name)
+
+
 def _run_first_config(tuner: Any, *args: Any, **kwargs: Any) -> Any:
-    """In place of measuring: the first configuration that fits."""
+    """In place of measuring: the first configuration that compiles and fits."""
     tuner.nargs = dict(zip(tuner.arg_names, args))
     configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
     failure: Exception | None = None
@@ -231,22 +238,22 @@ def _run_first_config(tuner: Any, *args: Any, **kwargs: Any) -> Any:
             config.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()})
         try:
             return tuner.fn.run(*args, **kwargs, **config.all_kwargs())
-        except OutOfResources as error:
+        except (OutOfResources, CompileTimeAssertionFailure) as error:
             failure = error
     raise ValueError(f"no configuration of {tuner.base_fn.__name__} fits the target") from failure
 
 
 class _Capture:
-    def __init__(self, recorder: Recorder, tensor_of: Callable[[Any], StandIn | None]) -> None:
+    def __init__(self, recorder: Recorder, tensor_of: Callable[[Any], TensorArgument | None]) -> None:
         self.recorder = recorder
         self.tensor_of = tensor_of
 
     def argument(self, kind: str, value: Any) -> Argument:
         if isinstance(value, FreeInt | FreeFloat):
             return ScalarArgument(value.scalar)
-        stand_in = self.tensor_of(value)
-        if stand_in is not None:
-            return stand_in.argument
+        tensor = self.tensor_of(value)
+        if tensor is not None:
+            return tensor
         if kind.startswith("*"):
             if value is None or value == 0:
                 return Immediate("u64", 0)
@@ -372,7 +379,10 @@ def _parameter_count(ptx: str, name: str) -> int:
 
 
 def _leaves(kinds: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """The arguments that the kernel has parameters for: tuples are flattened, constants are left out."""
+    """The arguments that the kernel has parameters for: tuples are flattened, constants are left out, unless the caller
+    left them out."""
+    if len(args) < len(kinds):
+        kinds = [kind for kind in kinds if kind != "constexpr"]
     for kind, value in zip(kinds, args, strict=True):
         if isinstance(kind, tuple):
             yield from _leaves(kind, value)

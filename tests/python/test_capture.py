@@ -186,3 +186,83 @@ def test_a_module_in_an_instance():
             return {"y": cq.torch(lambda x, w, b: x @ w.t() + b, self.x, weight, bias)}
 
     assert cq.check(Captured).verdict == "equivalent"
+
+
+@triton.jit
+def set_one(x):
+    tl.store(x, 1)
+
+
+def test_contents_that_a_launch_or_another_view_changes_are_not_known():
+    def set_by_a_launch(x):
+        flag = torch.tensor([0], dtype=torch.int32, device="cuda")
+        view = flag.view(())
+        set_one[(1,)](flag)
+        return x + 1 if view.item() else x
+
+    def set_by_another_view(x):
+        flag = torch.tensor([0.0])
+        view = flag.view(())
+        flag.copy_(x[:1])
+        return x + 1 if view.item() else x
+
+    def set_by_a_number(x):
+        flag = torch.tensor([0])
+        flag += 1
+        return x + 1 if flag.item() else x
+
+    for function in (set_by_a_launch, set_by_another_view):
+        with pytest.raises(cq.NotEquivalent) as failure:
+            cq.assert_equivalent(function, lambda x: x * 1, VECTOR)
+        assert failure.value.result.verdict == "refused"
+    cq.assert_equivalent(set_by_a_number, lambda x: x + 1, VECTOR)
+
+
+class Address:
+    """Something that is no tensor, with the two members that Triton asks for."""
+
+    def __init__(self, tensor, offset):
+        self.dtype, self.address = tensor.dtype, tensor.data_ptr() + offset * tensor.element_size()
+
+    def data_ptr(self):
+        return self.address
+
+
+def test_a_launch_takes_anything_with_an_address():
+    def second_half(x):
+        work = x.clone()
+        double_in_place[(1,)](Address(work[5:], 20), 25, BLOCK=32, num_warps=1)
+        return work
+
+    cq.assert_equivalent(second_half, lambda x: torch.cat([x[:25], 2 * x[25:]]), VECTOR)
+
+
+def test_a_compiled_kernel_may_be_launched_itself():
+    def twice(x):
+        work = x.clone()
+        kernel = double_in_place[(1,)](work, 50, BLOCK=64, num_warps=2)
+        kernel[(1, 1, 1)](work, 50)  # without its constants
+        kernel[(1, 1, 1)](work, 50, 64)
+        return work
+
+    cq.assert_equivalent(twice, lambda x: 8 * x, VECTOR)
+
+
+class DoubledByKernel(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return add(x, x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        out = torch.empty(gradient.shape, device=gradient.device)
+        add_kernel[(2,)](gradient, gradient, out, gradient.numel(), BLOCK=32, num_warps=1)
+        return out
+
+
+def test_backward_functions_allocate_on_the_device():
+    def gradient(x, by):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(DoubledByKernel.apply(x), x, by)
+
+    cq.assert_equivalent(gradient, lambda x, by: (2 * by,), VECTOR, VECTOR)

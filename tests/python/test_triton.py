@@ -269,3 +269,23 @@ def test_the_real_driver_and_caches_are_left_as_they_were():
 def test_kernels_are_shared_between_instances():
     assert question_of(FreeScalar).texts.keys() == question_of(FreeScalar).texts.keys()
     assert len(question_of(FreeScalar).texts) == 2
+
+
+class MeasuringTuner(triton.runtime.Autotuner):
+    def run(self, *args, **kwargs):
+        raise AssertionError("nothing can be measured")
+
+
+@triton.jit
+def scale_small(x, y, n, factor, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK <= 32)
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, factor * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def test_a_tuner_takes_the_first_configuration_that_compiles_whatever_its_class():
+    configs = [triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 32}, num_warps=1)]
+    tuner = MeasuringTuner(scale_small, ["x", "y", "n", "factor", "BLOCK"], configs, ["n"], None, None)
+    x, y = cq.input((100,)), cq.empty((100,))
+    launch = launched(tuner, cq.read(x), cq.write(y), 100, 2.0, grid=lambda m: (triton.cdiv(100, m["BLOCK"]),))
+    assert launch.grid == (4, 1, 1) and launch.block == (32,)

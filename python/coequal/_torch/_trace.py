@@ -18,6 +18,7 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     FakeTensorMode,
     UnsupportedFakeTensorException,
 )
@@ -110,6 +111,28 @@ def _user_line(error: BaseException) -> tuple[str | None, int | None]:
     return found
 
 
+def _forget_contents(tracer: Any, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """PyTorch remembers what small known tensors hold, without seeing all that changes them: launches, other views."""
+    written: list[torch.Tensor] = []
+    for i, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[i] if i < len(args) else kwargs.get(argument.name)
+            leaves = value if isinstance(value, (tuple, list)) else [value]
+            written += [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    # What is remembered shares memory with what is remembered of a view, the stand-ins do not always.
+    tracker = tracer.tensor_tracker
+    remembered = [tracker[t].constant for t in written if t in tracker and tracker[t].constant is not None]
+    storages = {_storage(tensor) for tensor in (*written, *remembered)}
+    for tensor, held in tracker.items():
+        if held.constant is None or not storages & {_storage(tensor), _storage(held.constant)}:
+            continue
+        held.constant = None
+        if func.namespace != "aten" and isinstance(tensor, FakeTensor):
+            tensor.item_memo = None
+            if tensor.constant is not None:
+                tensor.fake_mode.fake_tensor_converter.invalidate_constant_aliases(tensor.constant)
+
+
 class _Lines(TorchDispatchMode):
     """Notes for each graph node where the user's code called the operator."""
 
@@ -117,8 +140,10 @@ class _Lines(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         self.last = str(func)
-        result = func(*args, **(kwargs or {}))
         mode = get_proxy_mode()
+        if mode is not None and func._schema.is_mutable:
+            _forget_contents(mode.tracer, func, args, kwargs or {})
+        result = func(*args, **(kwargs or {}))
         if mode is not None:
             at = _user_frame(sys._getframe(1))
             for node in reversed(mode.tracer.graph.nodes):
