@@ -23,8 +23,9 @@ from coequal._record import arch, current
 def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | None = None, **kwargs: Any) -> Any:
     """Records what host code does with declared tensors; returns the declared tensors that hold its results.
 
-    No GPU is needed, and nothing runs: code that decides by what a tensor holds is refused. With `state`, fn is a
-    module and these tensors are its parameters and buffers (see module_state); without, they are known data.
+    No GPU is needed, and nothing runs: code that decides by what a tensor holds is refused, unless that follows from
+    small known tensors. With `state`, fn is a module and these tensors are its parameters and buffers (see
+    module_state); without, they are known data.
     """
     torch = _torch()
     if state is None:

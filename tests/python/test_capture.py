@@ -211,7 +211,17 @@ def test_contents_that_a_launch_or_another_view_changes_are_not_known():
         flag += 1
         return x + 1 if flag.item() else x
 
-    for function in (set_by_a_launch, set_by_another_view):
+    outside = torch.zeros(1)
+
+    def outside_by_a_launch(x):
+        set_one[(1,)](outside)
+        return x + 1 if outside.item() else x
+
+    def outside_by_an_operator(x):
+        outside.view(()).copy_(x[0])
+        return x + 1 if outside[0] > 0 else x
+
+    for function in (set_by_a_launch, set_by_another_view, outside_by_a_launch, outside_by_an_operator):
         with pytest.raises(cq.NotEquivalent) as failure:
             cq.assert_equivalent(function, lambda x: x * 1, VECTOR)
         assert failure.value.result.verdict == "refused"
@@ -266,3 +276,20 @@ def test_backward_functions_allocate_on_the_device():
         return torch.autograd.grad(DoubledByKernel.apply(x), x, by)
 
     cq.assert_equivalent(gradient, lambda x, by: (2 * by,), VECTOR, VECTOR)
+
+
+def test_host_code_may_read_what_follows_from_known_data():
+    def computed(x):
+        lengths = torch.tensor([3, 1, 4], device="cuda")
+        lengths[1] = 5
+        return x * (lengths != 4).sum().item() + lengths.cumsum(0)[-1].item()
+
+    def partly_unknown(x):
+        lengths = torch.tensor([3.0, 1.0, 4.0])
+        lengths[1:2].copy_(x[:1])
+        return x * lengths.sum().item()
+
+    cq.assert_equivalent(computed, lambda x: 2 * x + 12, VECTOR)
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(partly_unknown, lambda x: 2 * x, VECTOR)
+    assert failure.value.result.verdict == "refused"

@@ -11,10 +11,12 @@ from contextlib import ExitStack
 from functools import cache
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import fx
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -22,6 +24,7 @@ from torch._subclasses.fake_tensor import (
     FakeTensorMode,
     UnsupportedFakeTensorException,
 )
+from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -32,6 +35,9 @@ from coequal._torch import _index, _layout, _linear, _norm, _pointwise, _pool, _
 from coequal._torch._layout import view_of_expression
 from coequal._torch._table import TABLE, find
 from coequal._torch._value import DTYPES, Buffer, Lowering, Value, contiguous_strides
+
+# Tensors up to this size are computed where they depend on known data alone.
+_KNOWN_CELLS = 4096
 
 # Decompositions that PyTorch has beside those into core operators.
 _FURTHER = (
@@ -111,14 +117,20 @@ def _user_line(error: BaseException) -> tuple[str | None, int | None]:
     return found
 
 
-def _forget_contents(tracer: Any, func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """PyTorch remembers what small known tensors hold, without seeing all that changes them: launches, other views."""
+def _written_tensors(
+    func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[torch.Tensor]:
     written: list[torch.Tensor] = []
     for i, argument in enumerate(func._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             value = args[i] if i < len(args) else kwargs.get(argument.name)
             leaves = value if isinstance(value, (tuple, list)) else [value]
             written += [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    return written
+
+
+def _forget_contents(tracer: Any, func: torch._ops.OpOverload, written: Sequence[torch.Tensor]) -> None:
+    """PyTorch remembers what small known tensors hold, without seeing all that changes them: launches, other views."""
     # What is remembered shares memory with what is remembered of a view, the stand-ins do not always.
     tracker = tracer.tensor_tracker
     remembered = [tracker[t].constant for t in written if t in tracker and tracker[t].constant is not None]
@@ -134,15 +146,24 @@ def _forget_contents(tracer: Any, func: torch._ops.OpOverload, args: Sequence[An
 
 
 class _Lines(TorchDispatchMode):
-    """Notes for each graph node where the user's code called the operator."""
+    """Notes for each graph node where the user's code called the operator, and keeps host code from reading what the
+    operators have changed."""
 
-    last: str = ""
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = ""
+        self._changed: dict[int, torch.Tensor] = {}  # tensors with data, which keep it when the traced function writes
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         self.last = str(func)
         mode = get_proxy_mode()
         if mode is not None and func._schema.is_mutable:
-            _forget_contents(mode.tracer, func, args, kwargs or {})
+            written = _written_tensors(func, args, kwargs or {})
+            _forget_contents(mode.tracer, func, written)
+            self._changed.update((_storage(t), t) for t in written if not isinstance(t, FakeTensor))
+        if torch.Tag.data_dependent_output in func.tags:
+            if any(isinstance(a, torch.Tensor) and _storage(a) in self._changed for a in args):
+                raise DataDependentOutputException(func)
         result = func(*args, **(kwargs or {}))
         if mode is not None:
             at = _user_frame(sys._getframe(1))
@@ -188,6 +209,9 @@ def capture(fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str,
     fake = FakeTensorMode(allow_non_fake_inputs=True)
     with ExitStack() as stack:
         stack.enter_context(fake)
+        # Host code may read what is computed from known data alone; by itself PyTorch remembers single numbers only.
+        for module in (fake_tensor, proxy_tensor):
+            stack.enter_context(mock.patch.object(module, "CONSTANT_NUMEL_LIMIT", _KNOWN_CELLS))
         # CPU kernels of their own would hide the operators inside.
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
         torch._C._set_mkldnn_enabled(False)
