@@ -221,6 +221,10 @@ class Builder:
             number = float(value)
             if self.constant_dtype != torch.float64 and math.isfinite(number):
                 number = round_to_single(number)
+                # A long one is a literal of single precision: as a double it would be no rounded decimal.
+                if not (math.frexp(number)[0] * 2**11).is_integer():
+                    single = "0f" + struct.pack(">f", number).hex().upper()
+                    return Reg(self, kind, self.pure("cvt.f64.f32", "f64", single).text, number)
             return Reg(self, kind, "0d" + struct.pack(">d", number).hex().upper(), number)
         if kind == "pred":
             truth = bool(value)

@@ -92,8 +92,8 @@ def test_constants_are_single_precision_as_pytorch_has_them() -> None:
         recorder, _ = traced(lambda x: x * 0.1, Tensor("x", dtype, (4,)))
         return recorder.launches[0].kernel.text or ""
 
-    assert "0d3FB99999A0000000" in constants("f32")  # 0.1f
-    assert "0d3FB99999A0000000" in constants("f16")  # computed in single precision
+    assert "0f3DCCCCCD" in constants("f32")  # 0.1f
+    assert "0f3DCCCCCD" in constants("f16")  # computed in single precision
     assert "0d3FB999999999999A" in constants("f64")
 
 
