@@ -417,9 +417,12 @@ class Check {
   // Reals have one zero, floats two: where a program looks at a float's sign bit, zero is taken to
   // be positive. False if that matters and is not assumed.
   bool settle_zero_signs(const term::Term& a, const term::Term& b) {
+    const std::pair<std::string, std::string> entry = {
+        "signed-zero", "a zero is positive where the bits of a float are read"};
+    if (assumptions_.contains(entry)) return true;
     if (!reads_sign_bits(a) && !reads_sign_bits(b)) return true;
     if (!options_.assumes("signed-zero")) return false;
-    assumptions_.insert({"signed-zero", "a zero is positive where the bits of a float are read"});
+    assumptions_.insert(entry);
     return true;
   }
 

@@ -552,6 +552,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<const ptx::Variable*, std::pair<Place, uint32_t>> symbols_;
   std::vector<GlobalTensor> tensors_;
   absl::flat_hash_map<std::string, term::GroupId> poison_groups_;
+  absl::flat_hash_set<uint32_t> approximations_;  // instructions that are in the ledger
   absl::flat_hash_map<term::GroupId, Provenance> address_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
   std::string unwritten_name_,

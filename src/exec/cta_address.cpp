@@ -1,6 +1,7 @@
 // Words that hold addresses: what arithmetic on them gives, and how they enter terms.
 #include <bit>
 
+#include "exec/bits.h"
 #include "exec/cta.h"
 #include "term/substitute.h"
 
@@ -10,12 +11,6 @@ using isa::OperandType;
 using term::Kind;
 
 namespace {
-
-OperandType bits_type(int width) {
-  return {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
-}
-
-uint64_t low_mask(int width) { return width >= 64 ? ~0ull : (1ull << width) - 1; }
 
 // The object of which all words that hold addresses are, as far as they agree.
 Provenance common(const Word* src, size_t sources) {
@@ -128,9 +123,7 @@ Term CtaExecutor::address_leaf(const Word& word, int width) {
   address_groups_.emplace(group, word.object);
   const bool moves = extends_exactly(word.bits, word.motion, width, true);
   const uint64_t bits = moves ? word.bits : concretize(word, width);
-  const uint64_t sign = 1ull << (width - 1);
-  return store_.leaf(group, {static_cast<int64_t>(((bits & low_mask(width)) ^ sign) - sign),
-                             moves ? word.motion : 0});
+  return store_.leaf(group, {sign_extend(bits, width), moves ? word.motion : 0});
 }
 
 Term CtaExecutor::with_addresses_known(const Term& t) {

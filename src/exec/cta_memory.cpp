@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "exec/bits.h"
 #include "exec/cta.h"
 
 namespace coequal::exec {
@@ -12,10 +13,6 @@ using term::Kind;
 using Accessed = coequal::Access;
 
 namespace {
-
-OperandType bits_type(int width) {
-  return {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
-}
 
 Place place_of(StateSpace space) {
   switch (space) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "exec/bits.h"
 #include "exec/cta.h"
 #include "term/float_format.h"
 
@@ -14,20 +15,8 @@ namespace {
 
 constexpr OperandType kPred{OperandType::Class::Pred, 1, false, {}};
 
-uint64_t low_mask(int width) { return width >= 64 ? ~0ull : (1ull << width) - 1; }
-
-int64_t sign_extend(uint64_t bits, int width) {
-  if (width >= 64) return static_cast<int64_t>(bits);
-  const uint64_t sign = 1ull << (width - 1);
-  return static_cast<int64_t>(((bits & low_mask(width)) ^ sign) - sign);
-}
-
 int64_t value_of(uint64_t bits, int width, bool is_signed) {
   return is_signed ? sign_extend(bits, width) : static_cast<int64_t>(bits & low_mask(width));
-}
-
-OperandType bits_type(int width) {
-  return {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
 }
 
 }  // namespace
@@ -632,7 +621,8 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
     mask &= ~(1u << lane);
   }
   const bool approximates = d.approx || d.full;
-  if (approximates && mask && session_.options.assumes("library-approximation"))
+  if (approximates && mask && session_.options.assumes("library-approximation") &&
+      approximations_.insert(pc).second)
     out_.assumptions.insert(
         {"library-approximation", fmt::format("{} is read as exact", d.text->spelling())});
   struct Memo {
