@@ -15,6 +15,7 @@
 #include "check/run.h"
 #include "decide/cells.h"
 #include "decide/decider.h"
+#include "decide/parallel.h"
 #include "idiom/toolchain.h"
 #include "program/grid_facts.h"
 #include "term/print.h"
@@ -37,10 +38,11 @@ struct Executed {
 
 class Check {
  public:
-  Check(const instance::Instance& instance, const Options& options,
+  Check(const instance::Instance& instance, const Options& options, Workers& workers,
         const std::atomic<bool>* interrupted, std::shared_ptr<ModuleCache> modules)
       : instance_(instance),
         options_(options),
+        workers_(workers),
         interrupted_(interrupted),
         result_(blank_result(instance)),
         kernels_(std::move(modules)) {}
@@ -283,15 +285,43 @@ class Check {
       result_.cells.undecided += missing;
       undecided(classes.complete ? "not asked for" : "the budget ended first", {}, missing, output);
     }
-    for (const decide::CellClass& cls : classes.classes) {
+    const std::vector<std::optional<decide::Answer>> ahead =
+        answers_ahead(decider, classes.classes);
+    for (size_t i = 0; i < classes.classes.size(); ++i) {
+      const decide::CellClass& cls = classes.classes[i];
       if (budget_.spent()) {
         result_.cells.undecided += cls.count;
         undecided(budget_.interrupted() ? "interrupted" : "the budget ended first", {}, cls.count,
                   cell_name(output, pair, cls.first_element));
         continue;
       }
-      decide_class(decider, output, id_a, id_b, pair, cls, /*absolute=*/false);
+      decide_class(decider, output, id_a, id_b, pair, cls, /*absolute=*/false,
+                   i < ahead.size() ? ahead[i] : std::nullopt);
     }
+  }
+
+  // Answers of the classes whose two terms differ, found side by side if threads are free. They are
+  // those that the decider gives, or none.
+  std::vector<std::optional<decide::Answer>> answers_ahead(
+      decide::Decider& decider, const std::vector<decide::CellClass>& classes) {
+    std::vector<std::optional<decide::Answer>> answers;
+    if (!instance_.program_b) return answers;
+    std::vector<std::pair<term::Term, term::Term>> pairs;
+    std::vector<size_t> of;
+    for (size_t i = 0; i < classes.size(); ++i) {
+      const decide::CellClass& cls = classes[i];
+      if (cls.unchanged || cls.a == cls.b || store_.has_poison(cls.a) || store_.has_poison(cls.b))
+        continue;
+      pairs.emplace_back(cls.a, cls.b);
+      of.push_back(i);
+    }
+    if (pairs.size() < 2) return answers;
+    auto found =
+        decide::answer_all(pairs, decider, store_, options_, result_.statistics,
+                           library_ ? *library_ : idiom::Library::shipped(), budget_, workers_);
+    answers.resize(classes.size());
+    for (size_t i = 0; i < found.size(); ++i) answers[of[i]] = std::move(found[i]);
+    return answers;
   }
 
   std::string cell_name(const std::string& output, const decide::OutputPair& pair,
@@ -308,7 +338,7 @@ class Check {
 
   void decide_class(decide::Decider& decider, const std::string& output, TensorId id_a,
                     TensorId id_b, const decide::OutputPair& pair, const decide::CellClass& cls,
-                    bool absolute) {
+                    bool absolute, std::optional<decide::Answer> ahead = std::nullopt) {
     const std::string name = cell_name(output, pair, cls.first_element);
     if (cls.unchanged) {
       result_.cells.proved_exact += cls.count;
@@ -358,7 +388,7 @@ class Check {
       result_.cells.proved_exact += cls.count;
       return;
     }
-    decide::Answer answer = decider.decide(a, b, budget_);
+    decide::Answer answer = ahead ? *std::move(ahead) : decider.decide(a, b, budget_);
     if (answer.outcome != decide::Outcome::Proved && pseudo && !absolute) {
       // Known values stood as unknowns: once more for each place where they stand.
       decide::Classification parts = decide::split_absolute(pair, cls, store_, budget_);
@@ -712,6 +742,7 @@ class Check {
 
   const instance::Instance& instance_;
   const Options& options_;
+  Workers& workers_;
   const std::atomic<bool>* interrupted_;
   InstanceResult result_;
   term::TermStore store_;
@@ -732,9 +763,9 @@ class Check {
 }  // namespace
 
 report::InstanceResult check_instance(const instance::Instance& instance, const Options& options,
-                                      const std::atomic<bool>* interrupted,
+                                      Workers& workers, const std::atomic<bool>* interrupted,
                                       std::shared_ptr<ModuleCache> modules) {
-  return Check(instance, options, interrupted, std::move(modules)).run();
+  return Check(instance, options, workers, interrupted, std::move(modules)).run();
 }
 
 }  // namespace coequal::check

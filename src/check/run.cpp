@@ -20,14 +20,16 @@ report::InstanceResult failed(const instance::Instance& instance, const std::str
 }
 
 report::InstanceResult check_guarded(const CheckFunction& check, const instance::Instance& instance,
-                                     const Options& asked, const std::atomic<bool>* interrupted) {
+                                     const Options& asked, Workers& workers,
+                                     const std::atomic<bool>* interrupted) {
+  const Workers::Claim own = workers.claim(1);
   if (interrupted && interrupted->load(std::memory_order_relaxed)) {
     report::InstanceResult result = blank_result(instance);
     result.verdict = report::Verdict::Interrupted;
     return result;
   }
   try {
-    return check(instance, instance::options_for(instance, asked), interrupted);
+    return check(instance, instance::options_for(instance, asked), workers, interrupted);
   } catch (const std::bad_alloc&) {
     return failed(instance, "out of memory");
   } catch (const std::exception& error) {
@@ -54,9 +56,9 @@ report::RunResult check_all(const std::vector<instance::Instance>& instances, co
                             const ProgressCallback& progress, const std::atomic<bool>* interrupted,
                             const std::shared_ptr<ModuleCache>& modules) {
   return check_all_with(
-      [&](const instance::Instance& instance, const Options& options,
+      [&](const instance::Instance& instance, const Options& options, Workers& workers,
           const std::atomic<bool>* stop) {
-        return check_instance(instance, options, stop, modules);
+        return check_instance(instance, options, workers, stop, modules);
       },
       instances, asked, progress, interrupted);
 }
@@ -74,14 +76,16 @@ report::RunResult check_all_with(const CheckFunction& check,
   tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                             static_cast<size_t>(jobs));
   tbb::task_arena arena(jobs);
+  Workers workers(jobs);
   arena.execute([&] {
     tbb::parallel_for(
         size_t{0}, instances.size(),
         [&](size_t i) {
           // A worker that waits inside one check must not begin another there: its time would count
           // as the first's.
-          tbb::this_task_arena::isolate(
-              [&] { run.instances[i] = check_guarded(check, instances[i], asked, interrupted); });
+          tbb::this_task_arena::isolate([&] {
+            run.instances[i] = check_guarded(check, instances[i], asked, workers, interrupted);
+          });
           std::lock_guard lock(reporting);
           ++done;
           if (progress) progress(done, instances.size(), run.instances[i]);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/workers.h"
 #include "check/lower.h"
 #include "instance/instance.h"
 #include "report/result.h"
@@ -20,7 +21,7 @@ using ProgressCallback =
     std::function<void(size_t done, size_t total, const report::InstanceResult& result)>;
 
 using CheckFunction = std::function<report::InstanceResult(
-    const instance::Instance&, const Options&, const std::atomic<bool>* interrupted)>;
+    const instance::Instance&, const Options&, Workers&, const std::atomic<bool>* interrupted)>;
 
 // Results come in the order of `instances`, whatever the number of workers (`asked.jobs`, 0: one a
 // core). An exception of one instance becomes its verdict, Internal, and stops no other. Once

@@ -476,29 +476,27 @@ class Cases {
       }
     }
     // Conditions on the variables that most terms of a difference share come first: then the terms
-    // fall apart.
+    // fall apart. Of those, the ones that say most: about one variable rather than about two.
     const auto shared = shared_variables(r);
-    using Rank = std::tuple<size_t, uint32_t, CondId>;
+    using Rank = std::tuple<size_t, uint32_t, size_t, CondId>;
     std::optional<Rank> best;
     for (CondId c : found) {
       if (c <= kFalse || decided(facts, c)) continue;
-      size_t alone = 0;
-      if (!shared.empty()) {
-        Variables of(algebra_);
-        if (of.of_condition(c)) {
-          size_t most = 0;
-          for (const auto& v : of.found())
-            if (const auto it = shared.find(v); it != shared.end())
-              most = std::max(most, it->second);
-          alone = ~most;
-        }
+      size_t alone = 0, variables = SIZE_MAX;
+      Variables of(algebra_);
+      if (of.of_condition(c)) {
+        size_t most = 0;
+        for (const auto& v : of.found())
+          if (const auto it = shared.find(v); it != shared.end()) most = std::max(most, it->second);
+        alone = ~most;
+        variables = of.found().size();
       }
-      const Rank rank{alone, algebra_.cond(c).depth, c};
+      const Rank rank{alone, algebra_.cond(c).depth, variables, c};
       if (best && rank >= *best) continue;
       if (total(facts, c)) best = rank;
     }
     if (!best) return std::nullopt;
-    return std::get<2>(*best);
+    return std::get<3>(*best);
   }
 
   // For each variable, how many terms of the difference mention it; empty if it is one term.

@@ -307,6 +307,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // How the elements of a tensor are read.
   static isa::OperandType element_type(DType dtype);
   Step execute_load(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  // cta_alike.cpp: the load if the lanes' addresses are alike, nothing asked of one lane alone, and
+  // nothing wrong with it; otherwise false, and nothing is done.
+  bool load_alike(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_copy_async(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
@@ -439,6 +442,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void overwrites_source(TensorId tensor, int64_t cell, uint32_t thread, uint32_t pc);
   void report_at(const Term& under, DefectKind kind, std::string message, coequal::Access at);
   void store_global(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
+  Word load_variable(const Location& at, const ByteMemory& memory, int width,
+                     std::optional<tensor::Origin> by = std::nullopt);
   Word load_shared(const Address& at, int width, uint32_t thread, uint32_t pc);
   void store_shared(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
   Word load_param(const Location& at, int width, uint32_t pc);
@@ -555,10 +560,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_set<uint32_t> approximations_;  // instructions that are in the ledger
   absl::flat_hash_map<term::GroupId, Provenance> address_groups_;
   absl::flat_hash_map<std::pair<uint64_t, int>, Term> real_constants_;
-  std::string unwritten_name_,
-      unwritten_where_;  // what the memory at hand is called in messages, and in an access
-  std::optional<tensor::Origin>
-      unwritten_by_;              // the load at hand; none where the engine itself looks
+  // The variable whose bytes are read, and the load at hand; none where the engine itself looks.
+  Place reads_place_ = Place::Nowhere;
+  uint32_t reads_object_ = 0;
+  std::optional<tensor::Origin> reads_by_;
   uint32_t pc_ = 0, thread_ = 0;  // of the instruction at hand, and whose operands were read last
   uint32_t ticks_ = 0;            // instructions since the start: the budget is asked now and then
   const Fork* fork_ = nullptr;    // of the fragment that runs

@@ -242,10 +242,9 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   SharedVariable& v = shared_[l.object];
   track(v.shadow, Place::Shared, l.object, offset, width, now);
   overwrites_copy(v, offset, width, thread, pc);
-  unwritten_name_ = "shared variable '" + v.name + "'";
   const Word old = is_raced(Place::Shared, l.object, offset, width)
                        ? tainted_word(width)
-                       : v.memory.load(offset, width, *this);
+                       : load_variable(l, v.memory, width);
   const term::FloatFormat format = value.tag == Tag::Real            ? value.format
                                    : width == 8                      ? term::FloatFormat::F64
                                    : width == 4                      ? term::FloatFormat::F32

@@ -245,15 +245,19 @@ bool CtaExecutor::check_global(const Address& at, int width, int alignment, bool
     return false;
   };
   const auto outside = [&](int64_t byte) {
-    return byte < 0 || byte + width > size || (is_write && element_gap(byte));
+    return byte < 0 || byte > size - width || (is_write && element_gap(byte));
+  };
+  const auto moved = [&](size_t i) {
+    return static_cast<int64_t>(static_cast<uint64_t>(offset) +
+                                static_cast<uint64_t>(m.value(at.motion, i)));
   };
   const bool bad = outside(offset);
   if (at.motion) {
     const auto range = m.range(at.motion);
+    // A representative that is inside keeps these sums from wrapping.
     const bool all_inside =
-        !info.strided && offset + range.min >= 0 && offset + range.max + width <= size;
-    if (bad || !all_inside)
-      m.narrow([&](size_t i) { return outside(offset + m.value(at.motion, i)) == bad; });
+        !bad && !info.strided && range.min >= -offset && range.max <= size - width - offset;
+    if (!all_inside) m.narrow([&](size_t i) { return outside(moved(i)) == bad; });
   }
   if (bad) {
     Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
@@ -269,9 +273,7 @@ bool CtaExecutor::check_global(const Address& at, int width, int alignment, bool
   }
   const bool misaligned = offset % alignment != 0;
   if (at.motion && (misaligned || !m.divisible(at.motion, alignment)))
-    m.narrow([&](size_t i) {
-      return ((offset + m.value(at.motion, i)) % alignment != 0) == misaligned;
-    });
+    m.narrow([&](size_t i) { return (moved(i) % alignment != 0) == misaligned; });
   if (misaligned) {
     Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
     a.where = info.name;
@@ -294,7 +296,7 @@ bool CtaExecutor::check_variable(const Address& at, int64_t size, int width, int
                            : at.location.place == Place::Local
                                ? local_variables_[at.location.object]->name
                                : "constant or parameter";
-  const bool bad = offset < 0 || offset + width > size;
+  const bool bad = offset < 0 || offset > size - width;
   if (!bad && offset % alignment == 0) return true;
   Accessed a = access(is_write ? Accessed::Kind::Write : Accessed::Kind::Read, thread, pc);
   a.where = name;
@@ -393,6 +395,14 @@ void CtaExecutor::report_races(Place place, uint32_t object, int64_t offset, int
   }
 }
 
+Word CtaExecutor::load_variable(const Location& at, const ByteMemory& memory, int width,
+                                std::optional<tensor::Origin> by) {
+  reads_place_ = at.place;
+  reads_object_ = at.object;
+  reads_by_ = by;
+  return memory.load(at.offset, width, *this);
+}
+
 Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uint32_t pc) {
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
@@ -412,12 +422,7 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
       }
   track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Read));
   if (is_raced(Place::Shared, at.location.object, offset, width)) return tainted_word(width);
-  unwritten_name_ = "shared variable '" + v.name + "'";
-  unwritten_where_ = v.name;
-  unwritten_by_ = tensor::Origin{thread, pc};
-  const Word w = v.memory.load(offset, width, *this);
-  unwritten_by_.reset();
-  return w;
+  return load_variable(at.location, v.memory, width, tensor::Origin{thread, pc});
 }
 
 void CtaExecutor::store_shared(const Address& at, int width, const Word& word, uint32_t thread,
@@ -425,13 +430,13 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
   overwrites_copy(v, offset, width, thread, pc);
-  unwritten_name_ = "shared variable '" + v.name + "'";
   const Word sent = leaving_thread(word, pc);
   track(v.shadow, Place::Shared, at.location.object, offset, width,
         write_event(thread, pc, offset, sent));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
   const Word now =
-      g.valid() ? select_word(g, sent, v.memory.load(offset, width, *this), 8 * width) : sent;
+      g.valid() ? select_word(g, sent, load_variable(at.location, v.memory, width), 8 * width)
+                : sent;
   v.memory.store(
       offset, width,
       is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
@@ -475,11 +480,7 @@ Word CtaExecutor::load_at(const Address& at, int width, uint32_t thread, uint32_
       return load_shared(at, width, thread, pc);
     case Place::Local: {
       ByteMemory& memory = local(thread, at.location.object);
-      unwritten_name_ = "local variable '" + local_variables_[at.location.object]->name + "'";
-      unwritten_where_ = local_variables_[at.location.object]->name;
-      unwritten_by_ = tensor::Origin{thread, pc};
-      Word w = memory.load(at.location.offset, width, *this);
-      unwritten_by_.reset();
+      Word w = load_variable(at.location, memory, width, tensor::Origin{thread, pc});
       // What the same guard stored is there for certain.
       if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid() && w.term.valid())
         w.term = under(g, w.term);
@@ -525,12 +526,11 @@ void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint3
       return;
     case Place::Local: {
       ByteMemory& memory = local(thread, at.location.object);
-      unwritten_name_ = "local variable '" + local_variables_[at.location.object]->name + "'";
       const Term g = guard(static_cast<int>(thread % kWarpSize));
-      memory.store(
-          at.location.offset, width,
-          g.valid() ? select_word(g, word, memory.load(at.location.offset, width, *this), 8 * width)
-                    : word);
+      memory.store(at.location.offset, width,
+                   g.valid()
+                       ? select_word(g, word, load_variable(at.location, memory, width), 8 * width)
+                       : word);
       return;
     }
     default:
@@ -547,6 +547,7 @@ CtaExecutor::Step CtaExecutor::execute_load(Warp& warp, uint32_t mask, const isa
   const CasLoop* const cas = cas_load(pc);
   if (!cas && only_waits(pc))
     return abort(pc, "a loop that waits until another thread has stored something");
+  if (!cas && load_alike(warp, mask, d, pc)) return Step::Next;
   const bool is_signed = d.type == ptx::ScalarType::S8 || d.type == ptx::ScalarType::S16 ||
                          d.type == ptx::ScalarType::S32;
   for (uint32_t m = mask; m; m &= m - 1) {

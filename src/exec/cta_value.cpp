@@ -636,26 +636,32 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
                     d.linear == isa::Linear::Add || d.linear == isa::Linear::Sub;
   bool sum_known = false;
   MotionId sum_motion = 0, source_motions[8];
-  int before = -1;  // the lane that terms_ and made_ are of
+  uint32_t known = d.conc ? mask : 0, concrete = mask, all_moving = 0;
+  for (size_t i = 0; i < sources; ++i) {
+    known &= banks[i]->known();
+    concrete &= banks[i]->concrete();
+    all_moving |= banks[i]->moving();
+  }
+  if (concrete && !d.conc && !any_float) {
+    abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
+    return;
+  }
+  // What is made depends on the operands' shapes and relative positions alone: lanes often have
+  // those of another lane.
+  term::TermStore::Analogy analogy;
+  std::array<std::optional<uint64_t>, 8> constants{};  // known operands that terms_ holds
+  const Term* now[8];
+  const std::span<const Term* const> args(now, sources);
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    bool concrete = true, moving = false, known = d.conc != nullptr;
-    for (size_t i = 0; i < sources; ++i) {
-      const Tag tag = banks[i]->tag(lane);
-      concrete &= tag == Tag::Concrete;
-      known &= tag == Tag::Concrete || (tag == Tag::Real && banks[i]->shadow(lane));
-      moving |= banks[i]->motion(lane) != 0;
-    }
-    if (known)
+    const bool is_known = known >> lane & 1, moving = all_moving >> lane & 1;
+    if (is_known) {
       for (size_t i = 0; i < sources; ++i) in[i] = banks[i]->bits(lane) & masks[i];
-    if (concrete && !d.conc && !any_float) {
-      abort(pc, "'" + d.text->spelling() + "' has no concrete meaning");
-      return;
+      d.conc(d, in, out);
     }
-    if (known) d.conc(d, in, out);
     // Words and conditions of constants and indices take their machine value; floats keep the real
     // one beside it.
-    if (!known || any_float) {
+    if (!is_known || any_float) {
       if (!d.sym) {
         for (size_t i = 0; i < destinations; ++i)
           results[i]->set(lane, refused(d, "this instruction is not modelled on data"));
@@ -668,30 +674,33 @@ void CtaExecutor::execute_pure(Warp& warp, uint32_t mask, const isa::Decoded& d,
         continue;
       }
       thread_ = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-      // What is made depends on the operands' shapes and relative positions alone: where a lane's
-      // operands are those of the lane before in another place, so is the result.
-      term::TermStore::Translation from_before;
-      bool moved = before >= 0;
       for (size_t i = 0; i < sources; ++i) {
         const OperandType& type = d.src_types[i];
-        if (before >= 0 && banks[i]->plain() >> lane & banks[i]->plain() >> before & 1 &&
-            banks[i]->bits(lane) == banks[i]->bits(before))
+        if (banks[i]->tag(lane) == Tag::Real && type.cls == OperandType::Class::Float &&
+            banks[i]->format(lane) == type.format) {
+          now[i] = &banks[i]->term(lane);
           continue;
-        const Term now = banks[i]->tag(lane) == Tag::Real &&
-                                 type.cls == OperandType::Class::Float &&
-                                 banks[i]->format(lane) == type.format
-                             ? banks[i]->term(lane)
-                             : term_of(banks[i]->get(lane), type);
-        moved = moved && from_before.add(store_, terms_[i], now);
-        terms_[i] = now;
+        }
+        now[i] = &terms_[i];
+        std::optional<uint64_t> constant;
+        if (banks[i]->plain() >> lane & 1) constant = banks[i]->bits(lane);
+        if (constant && constant == constants[i]) continue;
+        terms_[i] = term_of(banks[i]->get(lane), type);
+        constants[i] = constant;
       }
-      if (moved)
-        for (size_t i = 0; i < destinations; ++i) made_[i] = from_before.apply(store_, made_[i]);
-      else
+      if (analogy.known() && analogy.fits(store_, args)) {
+        for (size_t i = 0; i < destinations; ++i) made_[i] = analogy.result(store_, i, args);
+      } else {
+        for (size_t i = 0; i < sources; ++i) {
+          if (now[i] == &terms_[i]) continue;
+          terms_[i] = *now[i];
+          constants[i].reset();
+        }
         d.sym(store_, d, terms_.data(), made_.data());
-      before = lane;
+        analogy.learn(store_, args, {made_.data(), destinations});
+      }
     }
-    if (!known) {
+    if (!is_known) {
       for (size_t i = 0; i < destinations; ++i) {
         const OperandType& type = d.dst_types[i];
         if (type.cls == OperandType::Class::Float)
@@ -865,11 +874,14 @@ Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int h
 }
 
 Word CtaExecutor::unwritten(int64_t offset, int width) {
-  PoisonSource source{PoisonSource::Kind::Uninitialized, unwritten_name_, {}, {}};
-  const Term t = poison_term(unwritten_name_, term::bv(8 * width), offset, std::move(source));
-  if (unwritten_by_)
-    note_read(t, unwritten_by_->thread, unwritten_by_->instruction, unwritten_where_,
-              std::to_string(offset));
+  const bool shared = reads_place_ == Place::Shared;
+  const std::string& variable =
+      shared ? shared_[reads_object_].name : local_variables_[reads_object_]->name;
+  const std::string what = fmt::format("{} variable '{}'", shared ? "shared" : "local", variable);
+  const Term t = poison_term(what, term::bv(8 * width), offset,
+                             {PoisonSource::Kind::Uninitialized, what, {}, {}});
+  if (reads_by_)
+    note_read(t, reads_by_->thread, reads_by_->instruction, variable, std::to_string(offset));
   return Word::symbolic(t);
 }
 

@@ -86,10 +86,12 @@ class Bank {
   // Lanes that hold a known number that is the same for all CTAs of the class: what most integer
   // registers hold.
   uint32_t plain() const { return concrete_ & ~moving_ & ~addresses_; }
-  // Lanes that hold an address.
+  // Lanes that hold known bits, an address, an integer that moves, a value whose bits are known.
+  uint32_t concrete() const { return concrete_; }
   uint32_t addresses() const { return addresses_; }
+  uint32_t moving() const { return moving_; }
+  uint32_t known() const { return concrete_ | shadows_; }
   Tag tag(int lane) const { return tag_[lane]; }
-  bool shadow(int lane) const { return shadow_[lane]; }
   term::FloatFormat format(int lane) const { return format_[lane]; }
   uint64_t bits(int lane) const { return bits_[lane]; }
   MotionId motion(int lane) const { return moving_ >> lane & 1 ? motion_[lane] : 0; }
@@ -108,8 +110,8 @@ class Bank {
     concrete_ = other.concrete_;
     moving_ = other.moving_;
     addresses_ = other.addresses_;
+    shadows_ = other.shadows_;
     tag_ = other.tag_;
-    shadow_ = other.shadow_;
     format_ = other.format_;
     bits_ = other.bits_;
     if (moving_) motion_ = other.motion_;
@@ -124,7 +126,7 @@ class Bank {
     w.bits = bits_[lane];
     w.motion = motion(lane);
     if (w.tag >= Tag::Real) {
-      w.shadow = shadow_[lane];
+      w.shadow = shadows_ >> lane & 1;
       w.format = format_[lane];
       w.term = (*terms_)[lane];
     } else {
@@ -140,7 +142,7 @@ class Bank {
     describe(lane, w.tag, w.motion, {});
     bits_[lane] = w.bits;
     if (w.tag >= Tag::Real) {
-      shadow_[lane] = w.shadow;
+      if (w.tag == Tag::Real && w.shadow) shadows_ |= 1u << lane;
       format_[lane] = w.format;
       set_term(lane, w.term);
     }
@@ -152,7 +154,6 @@ class Bank {
   // A real that is no constant.
   void set_real(int lane, const Term& value, term::FloatFormat f) {
     describe(lane, Tag::Real, 0, {});
-    shadow_[lane] = false;
     format_[lane] = f;
     bits_[lane] = 0;
     set_term(lane, value);
@@ -167,6 +168,7 @@ class Bank {
     concrete_ = tag == Tag::Concrete ? concrete_ | bit : concrete_ & ~bit;
     moving_ &= ~bit;
     addresses_ &= ~bit;
+    shadows_ &= ~bit;
     if (motion) {
       moving_ |= bit;
       motion_[lane] = motion;
@@ -181,9 +183,8 @@ class Bank {
     (*terms_)[lane] = value;
   }
 
-  uint32_t concrete_ = 0, moving_ = 0, addresses_ = 0;
+  uint32_t concrete_ = 0, moving_ = 0, addresses_ = 0, shadows_ = 0;
   std::array<Tag, kWarpSize> tag_{};
-  std::array<uint8_t, kWarpSize> shadow_{};
   std::array<term::FloatFormat, kWarpSize> format_{};
   std::array<uint64_t, kWarpSize> bits_{};
   std::array<MotionId, kWarpSize> motion_{};    // of lanes in moving_

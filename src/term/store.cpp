@@ -186,6 +186,52 @@ void TermStore::remember(const RecipeKey& key, uint64_t hash, const Term& result
   recipe_index_.insert(hash, static_cast<uint32_t>(recipes_.size() - 1));
 }
 
+bool TermStore::Analogy::learn(const TermStore& store, std::span<const Term* const> args,
+                               std::span<const Term> results) {
+  arg_count_ = 0;
+  CHECK(args.size() <= kMaxArgs && results.size() <= kMaxResults);
+  struct Seen {
+    GroupId group;
+    Slot slot;
+    Anchor anchor;
+  };
+  absl::InlinedVector<Seen, kMaxAnchors> seen;
+  const auto first_of = [&](GroupId group) {
+    return std::find_if(seen.begin(), seen.end(), [&](const Seen& s) { return s.group == group; });
+  };
+  link_count_ = 0;
+  for (size_t a = 0; a < args.size(); ++a) {
+    shapes_[a] = args[a]->shape_;
+    const auto groups = store.groups(*args[a]);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const Slot slot{static_cast<uint8_t>(a), static_cast<uint8_t>(i)};
+      const Anchor anchor = store.anchor_at(*args[a], static_cast<int>(i));
+      const auto it = first_of(groups[i]);
+      if (it == seen.end()) {
+        seen.push_back({groups[i], slot, anchor});
+        continue;
+      }
+      if (it->anchor.motion != anchor.motion || link_count_ == kMaxLinks) return false;
+      links_[static_cast<size_t>(link_count_++)] = {it->slot, slot, anchor.cell - it->anchor.cell};
+    }
+  }
+  int used = 0;
+  for (size_t r = 0; r < results.size(); ++r) {
+    const auto groups = store.groups(results[r]);
+    results_[r] = {results[r].shape_, used, static_cast<int>(groups.size())};
+    if (used + groups.size() > kMaxAnchors) return false;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const auto it = first_of(groups[i]);
+      if (it == seen.end()) return false;
+      const Anchor anchor = store.anchor_at(results[r], static_cast<int>(i));
+      if (anchor.motion != it->anchor.motion) return false;
+      anchors_[static_cast<size_t>(used++)] = {it->slot, {}, anchor.cell - it->anchor.cell};
+    }
+  }
+  arg_count_ = args.size();
+  return true;
+}
+
 Term TermStore::make(Kind kind, std::span<const Term> args, uint64_t payload, int width) {
   CHECK(args.size() <= RecipeKey::kMaxArgs && width >= 0 && width <= 64);
   RecipeKey key;
@@ -477,7 +523,7 @@ uint32_t TermStore::intern_groups(std::span<const GroupId> groups) {
            std::equal(groups.begin(), groups.end(), group_lists_[id].get());
   });
   if (found != IdTable::kNone) return found;
-  group_lists_.push_back(std::make_unique<GroupId[]>(groups.size()));
+  group_lists_.push_back(std::make_shared<GroupId[]>(groups.size()));
   std::copy(groups.begin(), groups.end(), group_lists_.back().get());
   group_list_sizes_.push_back(static_cast<uint16_t>(groups.size()));
   const uint32_t id = static_cast<uint32_t>(group_lists_.size() - 1);

@@ -74,8 +74,13 @@ class TermStore {
  public:
   TermStore();
   ~TermStore();
-  TermStore(const TermStore&) = delete;
   TermStore& operator=(const TermStore&) = delete;
+  // The same store once more: terms, groups and scalars made so far mean the same in both. For
+  // another thread; both may grow from there.
+  std::unique_ptr<TermStore> clone() const {
+    CHECK(reconciler_ == nullptr);
+    return std::unique_ptr<TermStore>(new TermStore(*this));
+  }
 
   GroupId add_group(Group group);
   const Group& group(GroupId id) const { return groups_[id]; }
@@ -162,45 +167,69 @@ class TermStore {
     return fill(many);
   }
 
-  // How one term lies relative to another of its shape: a distance per group.
-  class Translation {
+  // What a computation made of its arguments, kept to be done again for others of the same shapes
+  // that lie in the same way to one another: its results are then the same up to translation.
+  class Analogy {
    public:
-    // Adds what leads from `from` to `to`; false if no one translation does all that was added
-    // (motions must agree).
-    bool add(const TermStore& store, const Term& from, const Term& to) {
-      if (from.shape() != to.shape()) return false;
-      const auto gs = store.groups(from);
-      for (size_t i = 0; i < gs.size(); ++i) {
-        const Anchor a = store.anchor(from, static_cast<int>(i)),
-                     b = store.anchor(to, static_cast<int>(i));
-        if (a.motion != b.motion) return false;
-        const int64_t distance = b.cell - a.cell;
-        int k = 0;
-        while (k < count_ && groups_[static_cast<size_t>(k)] != gs[i]) ++k;
-        if (k == count_) {
-          if (count_ == static_cast<int>(groups_.size())) return false;
-          groups_[static_cast<size_t>(count_)] = gs[i];
-          distances_[static_cast<size_t>(count_++)] = distance;
-        } else if (distances_[static_cast<size_t>(k)] != distance) {
-          return false;
-        }
+    static constexpr int kMaxArgs = 8, kMaxResults = 4;
+    // False, and nothing is kept, if there is too much to compare.
+    bool learn(const TermStore& store, std::span<const Term* const> args,
+               std::span<const Term> results);
+    bool known() const { return arg_count_ > 0; }
+    bool fits(const TermStore& store, std::span<const Term* const> args) const {
+      for (size_t i = 0; i < arg_count_; ++i)
+        if (args[i]->shape_ != shapes_[i]) return false;
+      for (int i = 0; i < link_count_; ++i) {
+        const Link& l = links_[static_cast<size_t>(i)];
+        const Anchor a = store.anchor_at(*args[l.first.argument], l.first.slot),
+                     b = store.anchor_at(*args[l.other.argument], l.other.slot);
+        if (a.motion != b.motion || b.cell - a.cell != l.distance) return false;
       }
       return true;
     }
-    // The term moved by it; groups that were not added stay.
-    Term apply(const TermStore& store, const Term& t) const {
-      return store.map_anchors(t, [&](GroupId group, Anchor a) {
-        for (int k = 0; k < count_; ++k)
-          if (groups_[static_cast<size_t>(k)] == group)
-            a.cell += distances_[static_cast<size_t>(k)];
-        return a;
-      });
+    Term result(const TermStore& store, size_t i, std::span<const Term* const> args) const {
+      const Result& r = results_[i];
+      if (r.count <= Term::kInline) {
+        Term made;
+        made.shape_ = r.shape;
+        made.count_ = static_cast<uint16_t>(r.count);
+        for (size_t k = 0; k < made.count_; ++k) {
+          const Link& from = anchors_[static_cast<size_t>(r.first) + k];
+          const Anchor a = store.anchor_at(*args[from.first.argument], from.first.slot);
+          made.cells_[k] = a.cell + from.distance;
+          made.motions_[k] = a.motion;
+        }
+        return made;
+      }
+      Anchor anchors[kMaxAnchors];
+      for (int k = 0; k < r.count; ++k) {
+        const Link& from = anchors_[static_cast<size_t>(r.first + k)];
+        anchors[k] = store.anchor_at(*args[from.first.argument], from.first.slot);
+        anchors[k].cell += from.distance;
+      }
+      return store.put_anchors(r.shape, {anchors, static_cast<size_t>(r.count)});
     }
 
    private:
-    std::array<GroupId, 4> groups_{};
-    std::array<int64_t, 4> distances_{};
-    int count_ = 0;
+    static constexpr int kMaxLinks = 16, kMaxAnchors = 16;
+    struct Slot {
+      uint8_t argument = 0, slot = 0;
+    };
+    // Two anchors of one group at a distance; of a result the first alone counts.
+    struct Link {
+      Slot first, other;
+      int64_t distance = 0;
+    };
+    struct Result {
+      ShapeId shape = 0;
+      int first = 0, count = 0;  // into anchors_
+    };
+    size_t arg_count_ = 0;
+    int link_count_ = 0;
+    std::array<ShapeId, kMaxArgs> shapes_{};
+    std::array<Link, kMaxLinks> links_{};
+    std::array<Link, kMaxAnchors> anchors_{};
+    std::array<Result, kMaxResults> results_{};
   };
 
   // Total order of terms by structure and relative position, for reports and canonical order.
@@ -213,6 +242,8 @@ class TermStore {
   static constexpr int kMaxGroups = 64;  // of one shape; more is refused by TooManyGroups
 
  private:
+  TermStore(const TermStore&) = default;
+
   static constexpr uint8_t kTotal = 1, kHasPoison = 2, kHasPseudo = 4, kHasInfinite = 8;
 
   struct Node {
@@ -282,7 +313,7 @@ class TermStore {
   std::vector<Node> nodes_;
   std::vector<Child> children_;
   std::vector<int64_t> offsets_;
-  std::vector<std::unique_ptr<GroupId[]>> group_lists_;
+  std::vector<std::shared_ptr<GroupId[]>> group_lists_;  // never changed once made
   std::vector<uint16_t> group_list_sizes_;
   absl::flat_hash_set<uint64_t> doubles_;  // by payload
   std::deque<Rational> rationals_;         // references stay valid while terms are made

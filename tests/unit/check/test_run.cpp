@@ -14,7 +14,7 @@ std::vector<instance::Instance> numbered(int count) {
   return instances;
 }
 
-report::InstanceResult equivalent(const instance::Instance& instance, const Options&,
+report::InstanceResult equivalent(const instance::Instance& instance, const Options&, Workers&,
                                   const std::atomic<bool>*) {
   report::InstanceResult result = blank_result(instance);
   result.verdict = report::Verdict::Equivalent;
@@ -34,11 +34,11 @@ TEST(CheckAll, ResultsComeInTheOrderOfTheInstances) {
 }
 
 TEST(CheckAll, AnExceptionIsTheVerdictOfItsInstanceAlone) {
-  auto check = [](const instance::Instance& instance, const Options& options,
+  auto check = [](const instance::Instance& instance, const Options& options, Workers& workers,
                   const std::atomic<bool>* flag) {
     if (instance.name == "1") throw std::runtime_error("lost the thread");
     if (instance.name == "2") throw 3;
-    return equivalent(instance, options, flag);
+    return equivalent(instance, options, workers, flag);
   };
   report::RunResult run = check_all_with(check, numbered(4), Options{}, nullptr, nullptr);
   EXPECT_EQ(run.instances[0].verdict, report::Verdict::Equivalent);
@@ -52,15 +52,30 @@ TEST(CheckAll, AnExceptionIsTheVerdictOfItsInstanceAlone) {
   EXPECT_EQ(run.exit_code(true), 70);
 }
 
+// Inside an instance there are as many threads more as no other instance uses.
+TEST(CheckAll, InstancesLeaveTheWorkersThatTheyDoNotUse) {
+  Options options;
+  options.jobs = 3;
+  int free = -1;
+  auto check = [&](const instance::Instance& instance, const Options& asked, Workers& workers,
+                   const std::atomic<bool>* flag) {
+    free = workers.claim(10).count();
+    EXPECT_EQ(workers.claim(1).count(), 1);  // the claim above has ended
+    return equivalent(instance, asked, workers, flag);
+  };
+  check_all_with(check, numbered(1), options, nullptr, nullptr);
+  EXPECT_EQ(free, 2);
+}
+
 TEST(CheckAll, NothingBeginsAfterAnInterruption) {
   std::atomic<bool> interrupted{false};
   Options options;
   options.jobs = 1;
   int begun = 0;
-  auto check = [&](const instance::Instance& instance, const Options& asked,
+  auto check = [&](const instance::Instance& instance, const Options& asked, Workers& workers,
                    const std::atomic<bool>* flag) {
     if (++begun == 3) interrupted = true;
-    return equivalent(instance, asked, flag);
+    return equivalent(instance, asked, workers, flag);
   };
   report::RunResult run = check_all_with(check, numbered(10), options, nullptr, &interrupted);
   EXPECT_EQ(begun, 3);
@@ -90,9 +105,9 @@ TEST(CheckAll, ProgressCountsEveryInstanceOnce) {
 TEST(CheckAll, EachInstanceGetsItsOwnSettings) {
   std::vector<instance::Instance> instances = numbered(2);
   instances[1].budget.cells = 3;
-  auto check = [](const instance::Instance& instance, const Options& options,
+  auto check = [](const instance::Instance& instance, const Options& options, Workers& workers,
                   const std::atomic<bool>* flag) {
-    report::InstanceResult result = equivalent(instance, options, flag);
+    report::InstanceResult result = equivalent(instance, options, workers, flag);
     result.cells.total = options.cells;
     return result;
   };

@@ -273,7 +273,8 @@ TEST(SymbolicAgainstConcrete, RandomKernelsStoreWhatTheInterpreterComputes) {
       const auto pair =
           instance::read_toml_text(instance_text(words, reals, y, w), folder.path() + "/k.toml");
       EXPECT_TRUE(pair) << pair.error().message;
-      return check_instance(*pair, options, nullptr);
+      Workers workers;
+      return check_instance(*pair, options, workers, nullptr);
     };
     ++compared;
     const report::InstanceResult same = verdict();

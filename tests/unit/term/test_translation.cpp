@@ -155,6 +155,45 @@ TEST_P(Translation, OneShapeMeansTranslates) {
   }
 }
 
+// What an analogy gives for other arguments is what making the terms again gives.
+TEST_P(Translation, AnAnalogyMakesWhatIsMadeAgain) {
+  const Program program = random_program(random, GetParam() % 2 ? 2 : kGroups, 60);
+  const std::vector<Term> values = run(s, program, Shift(kGroups, 0));
+  const auto operation = [&](const Term& a, const Term& b, const Term& c) {
+    return s.make(Kind::Add, {s.make(Kind::Mul, {a, b}), c});
+  };
+  std::vector<Term> reals;
+  for (const Term& v : values)
+    if (s.type(v).cls == TypeClass::Real) reals.push_back(v);
+  ASSERT_FALSE(reals.empty());
+  int fitted = 0;
+  TermStore::Analogy analogy;
+  std::array<Term, 3> learnt;
+  for (int i = 0; i < 2000; ++i) {
+    std::array<Term, 3> args;
+    // Now and then a translate of what was learnt: by one distance or each argument by its own.
+    const Shift shift = random_shift();
+    const bool near = analogy.known() && random() % 2, together = random() % 2;
+    for (Term& t : args) {
+      const Shift own = together ? shift : random_shift();
+      t = near ? s.map_anchors(learnt[static_cast<size_t>(&t - args.data())],
+                               [&](GroupId g, Anchor a) {
+                                 return Anchor{a.cell + own[g], a.motion};
+                               })
+               : reals[random() % reals.size()];
+    }
+    const std::array<const Term*, 3> at{&args[0], &args[1], &args[2]};
+    const Term made = operation(args[0], args[1], args[2]);
+    if (analogy.known() && analogy.fits(s, at)) {
+      ++fitted;
+      EXPECT_EQ(analogy.result(s, 0, at), made) << i;
+    } else if (analogy.learn(s, at, {&made, 1})) {
+      learnt = args;
+    }
+  }
+  EXPECT_GT(fitted, 100);
+}
+
 TEST_P(Translation, ChildrenStandWhereTheyWerePut) {
   const Program program = random_program(random, kGroups, 60);
   const std::vector<Term> values = run(s, program, random_shift());
