@@ -48,10 +48,14 @@ class Check {
         kernels_(std::move(modules)) {}
 
   InstanceResult run() {
-    for (const instance::Equation& equation : instance_.equations)
-      result_.refusals.push_back(
-          {"", equation.span, "equations of an instance are not applied", 0, 0, ""});
-    if (!instance_.equations.empty()) return finish();
+    for (const instance::Equation& declared : instance_.equations) {
+      Result<decide::Equation> equation = decide::Equation::parse(declared.text, declared.span);
+      if (equation)
+        equations_.push_back(std::move(*equation));
+      else
+        result_.problems.push_back(equation.error());
+    }
+    if (!result_.problems.empty()) return finish();
     for (const instance::Unrecorded& u : instance_.unrecorded)
       result_.refusals.push_back({u.construct, u.span, u.reason, u.program, 0, ""});
     if (instance_.program_a.launches.empty()) return finish();
@@ -73,7 +77,7 @@ class Check {
           idiom::templates_for(others, toolchain::default_cache_dir(), compile_budget));
     }
     decider_.emplace(store_, options_, result_.statistics,
-                     library_ ? *library_ : idiom::Library::shipped());
+                     library_ ? *library_ : idiom::Library::shipped(), equations_);
 
     Executed a = execute('a', launches_a), b;
     if (instance_.program_b) b = execute('b', launches_b);
@@ -316,9 +320,9 @@ class Check {
       of.push_back(i);
     }
     if (pairs.size() < 2) return answers;
-    auto found =
-        decide::answer_all(pairs, decider, store_, options_, result_.statistics,
-                           library_ ? *library_ : idiom::Library::shipped(), budget_, workers_);
+    auto found = decide::answer_all(pairs, decider, store_, options_, result_.statistics,
+                                    library_ ? *library_ : idiom::Library::shipped(), equations_,
+                                    budget_, workers_);
     answers.resize(classes.size());
     for (size_t i = 0; i < found.size(); ++i) answers[of[i]] = std::move(found[i]);
     return answers;
@@ -755,6 +759,7 @@ class Check {
   std::map<std::string, size_t> exclusion_index_;
   std::set<std::pair<char, TensorId>> skip_unwritten_;
   std::optional<idiom::Library> library_;
+  std::vector<decide::Equation> equations_;
   std::optional<decide::Decider> decider_;
   std::optional<term::GroupId> guard_group_;
   bool raced_on_data_ = false;

@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "check/run.h"
 #include "cli/run_command.h"
+#include "decide/equation.h"
 #include "idiom/recogniser.h"
 #include "idiom/toolchain.h"
 #include "instance/toml.h"
@@ -367,6 +368,7 @@ const std::map<std::string, std::function<void()>>& tables() {
       {"diagnostics", list_diagnostics},
       {"isa", [] { fmt::print("{}", isa::list_rows()); }},
       {"idioms", [] { fmt::print("{}", idiom::list_shipped()); }},
+      {"ops", [] { fmt::print("{}", decide::list_formula_ops()); }},
       {"options", list_options},
   };
   return all;

@@ -12,6 +12,7 @@
 #include "decide/canonical/build.h"
 #include "decide/canonical/resolve.h"
 #include "decide/decider.h"
+#include "decide/equation.h"
 #include "decide/gelu.h"
 #include "decide/snap.h"
 #include "decide/softplus.h"
@@ -22,7 +23,7 @@ namespace coequal::decide {
 
 struct Context {
   Context(term::TermStore& term_store, const Options& check_options, Statistics& check_statistics,
-          const idiom::Library& library)
+          const idiom::Library& library, const std::vector<Equation>& declared)
       : store(term_store),
         options(check_options),
         statistics(check_statistics),
@@ -34,7 +35,8 @@ struct Context {
         snap(term_store),
         softplus(term_store, builder),
         gelu(term_store, builder),
-        recognise(term_store, library) {}
+        recognise(term_store, library),
+        equations(declared) {}
 
   term::TermStore& store;
   const Options& options;
@@ -47,6 +49,7 @@ struct Context {
   SoftplusReader softplus;
   GeluReader gelu;
   idiom::Recogniser recognise;
+  const std::vector<Equation>& equations;
 
   // Conditions for which an input was found, or none (domain.cpp).
   struct Domain {

@@ -12,15 +12,20 @@ using term::TypeClass;
 
 struct Decider::State {
   State(term::TermStore& store, const Options& options, Statistics& statistics,
-        const idiom::Library& library)
-      : context(store, options, statistics, library) {}
+        const idiom::Library& library, const std::vector<Equation>& equations)
+      : context(store, options, statistics, library, equations) {}
   Context context;
 };
 
 Decider::Decider(term::TermStore& store, const Options& options, Statistics& statistics,
-                 const idiom::Library& library)
-    : state_(std::make_unique<State>(store, options, statistics, library)) {}
+                 const idiom::Library& library, const std::vector<Equation>& equations)
+    : state_(std::make_unique<State>(store, options, statistics, library, equations)) {}
 Decider::~Decider() = default;
+
+const std::vector<Equation>& no_equations() {
+  static const std::vector<Equation> none;
+  return none;
+}
 
 namespace {
 
@@ -75,9 +80,13 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   q.written_b = q.b;
   std::map<std::string, std::string> ledger;
   bool snapped = false, switched = false, one_gelu = false;
+  std::vector<std::string> equations;  // that the values were read by
   for (size_t i = 0; i < pipeline().size(); ++i) {
     const ProcedureRow& row = pipeline()[i];
     if (!row.by_default) continue;
+    // The other procedures go by the terms, to which the equations were not applied.
+    if (!equations.empty() && row.procedure != decide_probable && row.procedure != decide_cases)
+      continue;
     if (budget.spent()) break;
     const StageTimer timer(context.statistics, std::string("decide.") + row.name);
     context.statistics.count(std::string("decide.") + row.name + ".asked");
@@ -106,11 +115,18 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
           again.written_a = q.a, again.written_b = q.b;
           again.type = q.type;
           q = std::move(again);
-          if (const auto same = decide_identical(context, q, budget))
-            found = same;
-          else
+          found = decide_identical(context, q, budget);
+          if (!found) {
             --i;  // once more, with these constants
+            continue;
+          }
         }
+      }
+      if (!found && row.procedure == decide_canonical && !context.equations.empty()) {
+        equations = apply_equations(context, q, budget);
+        if (!equations.empty() &&
+            context.resolver.compare(*q.value_a, *q.value_b, budget) == Resolver::Verdict::Equal)
+          found = proved("canonical");
       }
       if (!found) continue;
     }
@@ -124,6 +140,8 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
           found->assumptions.push_back(
               {"library-approximation",
                "inlined code is read as " + std::string(idiom::functions()[f].name)});
+      for (const std::string& equation : equations)
+        found->assumptions.push_back({"equation", equation});
       if (switched)
         found->assumptions.push_back({"softplus-threshold", "softplus's switch at 20 is left out"});
     }
@@ -135,7 +153,9 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
       found->residual = residual_of(context, q);
     return *found;
   }
-  answer.reason = budget.spent() ? "budget" : "no procedure answered";
+  answer.reason = budget.spent()      ? "budget"
+                  : equations.empty() ? "no procedure answered"
+                                      : "the declared equations do not make the sides equal";
   answer.residual = residual_of(context, q);
   return answer;
 }

@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/options.h"
 #include "base/statistics.h"
+#include "decide/equation.h"
 #include "idiom/recogniser.h"
 #include "term/store.h"
 
@@ -72,13 +73,17 @@ struct PoisonAnswer {
   std::optional<std::pair<term::GroupId, int64_t>> cell;  // Reached: the poisoned cell
 };
 
+const std::vector<Equation>& no_equations();
+
 // One per worker. Keeps canonical forms and proofs between calls: classes of one kernel share most
 // of their sub-terms. The anchors of the terms passed in are normalised by the caller (least cell
 // of both sides 0 in every group of translatable leaves); motions are ignored.
 class Decider {
  public:
+  // `equations` are kept by reference.
   Decider(term::TermStore& store, const Options& options, Statistics& statistics,
-          const idiom::Library& library = idiom::Library::shipped());
+          const idiom::Library& library = idiom::Library::shipped(),
+          const std::vector<Equation>& equations = no_equations());
   ~Decider();
   Decider(const Decider&) = delete;
   Decider& operator=(const Decider&) = delete;

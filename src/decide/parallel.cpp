@@ -8,7 +8,8 @@ namespace coequal::decide {
 std::vector<std::optional<Answer>> answer_all(
     std::span<const std::pair<term::Term, term::Term>> pairs, Decider& decider,
     const term::TermStore& store, const Options& options, Statistics& statistics,
-    const idiom::Library& library, const Budget& budget, Workers& workers) {
+    const idiom::Library& library, const std::vector<Equation>& equations, const Budget& budget,
+    Workers& workers) {
   std::vector<std::optional<Answer>> answers;
   const auto most = static_cast<size_t>(options.memory_mib) << 19;
   const size_t copies = std::min(pairs.size(), most / std::max<size_t>(store.bytes(), 1));
@@ -34,7 +35,7 @@ std::vector<std::optional<Answer>> answer_all(
   run_beside(claim.count(), [&](int i) {
     if (i == 0) return answer(decider);
     Helper& h = helpers[static_cast<size_t>(i) - 1];
-    Decider own(*h.store, options, h.statistics, library);
+    Decider own(*h.store, options, h.statistics, library, equations);
     answer(own);
   });
   for (const Helper& h : helpers) statistics.merge(h.statistics);

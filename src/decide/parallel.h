@@ -18,6 +18,7 @@ namespace coequal::decide {
 std::vector<std::optional<Answer>> answer_all(
     std::span<const std::pair<term::Term, term::Term>> pairs, Decider& decider,
     const term::TermStore& store, const Options& options, Statistics& statistics,
-    const idiom::Library& library, const Budget& budget, Workers& workers);
+    const idiom::Library& library, const std::vector<Equation>& equations, const Budget& budget,
+    Workers& workers);
 
 }  // namespace coequal::decide

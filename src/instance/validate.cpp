@@ -472,29 +472,6 @@ class Validator {
     for (const std::string& name : instance_.assume_on)
       if (instance_.assume_off.count(name))
         fail(span_of(instance_, "assume.off"), "assume: '{}' is both on and off", name);
-    for (const Equation& equation : instance_.equations) check_equation(equation);
-  }
-
-  void check_equation(const Equation& equation) {
-    int depth = 0, equals = 0;
-    size_t at = 0;
-    for (size_t i = 0; i < equation.text.size(); ++i) {
-      char c = equation.text[i];
-      depth += (c == '(') - (c == ')');
-      if (depth < 0) break;
-      if (c == '=' && depth == 0) {
-        ++equals;
-        at = i;
-      }
-    }
-    auto blank = [](std::string_view text) {
-      return text.find_first_not_of(" \t") == std::string_view::npos;
-    };
-    std::string_view text = equation.text;
-    if (depth != 0)
-      fail(equation.span, "equation '{}': parentheses do not match", text);
-    else if (equals != 1 || blank(text.substr(0, at)) || blank(text.substr(at + 1)))
-      fail(equation.span, "expected an equation such as \"(f x) = (g x)\", found '{}'", text);
   }
 
   void check_expectation() {

@@ -21,7 +21,7 @@ TEST(AnswerAll, AgreesWithOneDecider) {
   Decider decider(t.store, options, statistics);
   Workers workers(3);
   const auto answers = answer_all(pairs, decider, t.store, options, statistics,
-                                  idiom::Library::shipped(), Budget(60), workers);
+                                  idiom::Library::shipped(), no_equations(), Budget(60), workers);
   ASSERT_EQ(answers.size(), pairs.size());
   for (int i = 0; i < 20; ++i) {
     const std::optional<Answer>& answer = answers[static_cast<size_t>(i)];
@@ -40,7 +40,7 @@ TEST(AnswerAll, AnswersNothingWithoutAThreadMore) {
   Workers workers(0);
   const std::vector<std::pair<term::Term, term::Term>> pairs(2, {t.x(), t.y()});
   EXPECT_TRUE(answer_all(pairs, decider, t.store, options, statistics, idiom::Library::shipped(),
-                         Budget(60), workers)
+                         no_equations(), Budget(60), workers)
                   .empty());
 }
 

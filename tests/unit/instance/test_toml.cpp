@@ -526,10 +526,6 @@ TEST_F(TomlTest, AssumptionsAreChecked) {
                         "'warp-lockstep'?); known are"));
   EXPECT_EQ(bad(file("", "", "[assume]\non = [\"constant-snap\"]\noff = [\"constant-snap\"]\n")),
             "15: assume: 'constant-snap' is both on and off");
-  EXPECT_EQ(bad(file("", "", "[assume]\nequations = [\"(f x)\"]\n")),
-            "14: expected an equation such as \"(f x) = (g x)\", found '(f x)'");
-  EXPECT_EQ(bad(file("", "", "[assume]\nequations = [\"(f x = (g x)\"]\n")),
-            "14: equation '(f x = (g x)': parentheses do not match");
 }
 
 TEST_F(TomlTest, BudgetsAreChecked) {
