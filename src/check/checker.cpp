@@ -255,7 +255,7 @@ class Check {
       const TensorId id_b = instance_.program_b
                                 ? inputs_.tensor_ids.at(instance_.program_b->tensor_of(output))
                                 : id_a;
-      const decide::OutputPair pair{a.state.versions[id_a].get(), b.state.versions[id_b].get()};
+      decide::OutputPair pair{a.state.versions[id_a].get(), b.state.versions[id_b].get()};
       result_.cells.total += pair.elements();
       if (!a.complete || !b.complete) {
         result_.cells.undecided += pair.elements();
@@ -269,6 +269,10 @@ class Check {
         continue;
       }
       try {
+        if (left >= 0 && left < pair.elements()) {
+          pair.chosen = decide::search_order(pair, left, options_.seed);
+          std::sort(pair.chosen->begin(), pair.chosen->end());
+        }
         decide_output(decider, output, id_a, id_b, pair, left);
       } catch (const term::TooManyGroups& e) {
         const int64_t open = result_.cells.total - result_.cells.proved() - result_.cells.refuted -
@@ -281,7 +285,7 @@ class Check {
 
   void decide_output(decide::Decider& decider, const std::string& output, TensorId id_a,
                      TensorId id_b, const decide::OutputPair& pair, int64_t& left) {
-    decide::Classification classes = decide::classify(pair, store_, budget_, left);
+    decide::Classification classes = decide::classify(pair, store_, budget_);
     result_.statistics.count("cell_classes", static_cast<int64_t>(classes.classes.size()));
     if (left >= 0) left = std::max<int64_t>(0, left - classes.elements);
     const int64_t missing = pair.elements() - classes.elements;
@@ -289,6 +293,8 @@ class Check {
       result_.cells.undecided += missing;
       undecided(classes.complete ? "not asked for" : "the budget ended first", {}, missing, output);
     }
+    // Some may not be decided in time.
+    decide::sort_by_search_order(pair, store_, options_.seed, classes.classes);
     const std::vector<std::optional<decide::Answer>> ahead =
         answers_ahead(decider, classes.classes);
     for (size_t i = 0; i < classes.classes.size(); ++i) {

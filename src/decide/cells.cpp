@@ -2,9 +2,13 @@
 // being looked at.
 #include "decide/cells.h"
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <random>
 #include <span>
 
 #include "base/check.h"
@@ -157,19 +161,32 @@ class Scanner {
     only_unchanged_ = unchanged;
   }
 
-  Classification scan(int64_t limit) {
+  Classification scan() {
     const TensorInfo &ia = output_.a->info(), &ib = output_.b->info();
     const int64_t elements = ia.elements();
     CHECK(elements == ib.elements());
-    const int64_t end = limit < 0 ? elements : std::min(limit, elements);
     same_start_ = same_start(ia, ib);
-    uint32_t ticks = 0;
-    int64_t e = 0;
-    while (e < end) {
-      if ((++ticks & 4095) == 0 && budget_.spent()) {
-        out_.complete = false;
-        break;
+    if (output_.chosen) {
+      for (const int64_t e : *output_.chosen) {
+        if (spent()) break;
+        scan(e, e + 1);
       }
+    } else {
+      scan(0, elements);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool spent() {
+    if ((++ticks_ & 4095) == 0 && budget_.spent()) out_.complete = false;
+    return !out_.complete;
+  }
+
+  void scan(int64_t e, int64_t end) {
+    const TensorInfo &ia = output_.a->info(), &ib = output_.b->info();
+    const int64_t elements = ia.elements(), first = e;
+    while (e < end && !spent()) {
       // Cells advance one by one with elements up to the end of a row, or throughout where there
       // are no strides.
       const int64_t reach =
@@ -179,11 +196,9 @@ class Scanner {
       b_.seek(cell_b, cell_b + reach - e);
       e += step(e, std::min(reach - e, std::min(a_.left(), b_.left())));
     }
-    out_.elements = e;
-    return std::move(out_);
+    out_.elements += e - first;
   }
 
- private:
   // The end of the elements from `e` on whose cells follow one another.
   static int64_t straight(const TensorInfo& info, int64_t e, int64_t elements) {
     if (!info.strided) return elements;
@@ -318,6 +333,7 @@ class Scanner {
   const bool absolute_;
   Walker a_, b_;
   bool same_start_ = false;
+  uint32_t ticks_ = 0;
   std::vector<int64_t> only_;
   bool only_unchanged_ = false;
   Classification out_;
@@ -366,16 +382,84 @@ PlacedPair OutputPair::at(int64_t element, TermStore& store) const {
                b->value(b->info().cell_of_element(element), store), store);
 }
 
-Classification classify(const OutputPair& output, TermStore& store, const Budget& budget,
-                        int64_t limit) {
-  return Scanner(output, store, budget, false).scan(limit);
+Classification classify(const OutputPair& output, TermStore& store, const Budget& budget) {
+  return Scanner(output, store, budget, false).scan();
+}
+
+namespace {
+
+// The elements that come before those at random, in their order.
+std::vector<int64_t> edges(const OutputPair& output) {
+  constexpr size_t kMostCorners = 64;
+  const TensorInfo& info = output.a->info();
+  std::vector<int64_t> corners{0};
+  if (output.elements() == 0) return {};
+  for (const int64_t extent : info.shape) {
+    const size_t have = corners.size();
+    for (int64_t& c : corners) c *= extent;
+    if (extent == 1 || 2 * have > kMostCorners) continue;
+    for (size_t i = 0; i < have; ++i) corners.push_back(corners[i] + extent - 1);
+  }
+  for (const TensorVersion* version : {output.a, output.b})
+    for (const int64_t cell : version->edge_cells())
+      if (const int64_t e = version->info().element_of_cell(cell); e >= 0) corners.push_back(e);
+  return corners;
+}
+
+}  // namespace
+
+std::vector<int64_t> search_order(const OutputPair& output, int64_t count, uint64_t seed) {
+  const int64_t elements = output.elements();
+  count = std::min(count, elements);
+  std::vector<int64_t> out;
+  absl::flat_hash_set<int64_t> seen;
+  const auto add = [&](int64_t e) {
+    if (static_cast<int64_t>(out.size()) < count && seen.insert(e).second) out.push_back(e);
+  };
+  for (const int64_t e : edges(output)) add(e);
+  std::mt19937_64 random(seed);
+  // Few of many are drawn; when most are wanted, the rest is shuffled.
+  if (count < elements / 2)
+    while (static_cast<int64_t>(out.size()) < count)
+      add(static_cast<int64_t>(random() % static_cast<uint64_t>(elements)));
+  std::vector<int64_t> rest;
+  if (static_cast<int64_t>(out.size()) < count)
+    for (int64_t e = 0; e < elements; ++e)
+      if (!seen.contains(e)) rest.push_back(e);
+  std::shuffle(rest.begin(), rest.end(), random);
+  for (const int64_t e : rest) add(e);
+  return out;
+}
+
+void sort_by_search_order(const OutputPair& output, TermStore& store, uint64_t seed,
+                          std::vector<CellClass>& classes) {
+  absl::flat_hash_map<std::pair<Term, Term>, size_t> of;
+  for (size_t i = 0; i < classes.size(); ++i)
+    if (!classes[i].unchanged) of.emplace(std::pair(classes[i].a, classes[i].b), i);
+  std::vector<size_t> rank(classes.size());
+  for (size_t i = 0; i < rank.size(); ++i) rank[i] = i;
+  std::mt19937_64 random(seed);
+  std::shuffle(rank.begin(), rank.end(), random);
+  for (size_t& r : rank) r += classes.size();
+  size_t next = 0;
+  for (const int64_t e : edges(output)) {
+    const PlacedPair pair = output.at(e, store);
+    const auto it = of.find(std::pair(pair.a, pair.b));
+    if (it != of.end() && rank[it->second] >= classes.size()) rank[it->second] = next++;
+  }
+  std::vector<size_t> order(classes.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return rank[i] < rank[j]; });
+  std::vector<CellClass> sorted;
+  for (const size_t i : order) sorted.push_back(std::move(classes[i]));
+  classes = std::move(sorted);
 }
 
 Classification split_absolute(const OutputPair& output, const CellClass& cls, TermStore& store,
-                              const Budget& budget, int64_t limit) {
+                              const Budget& budget) {
   Scanner scanner(output, store, budget, true);
   scanner.only(cls.a, cls.b, cls.unchanged);
-  return scanner.scan(limit);
+  return scanner.scan();
 }
 
 }  // namespace coequal::decide

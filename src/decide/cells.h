@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct OutputPair {
   const tensor::TensorVersion* a = nullptr;
   const tensor::TensorVersion* b = nullptr;
 
+  // The elements to look at, ascending; nothing: all.
+  std::optional<std::vector<int64_t>> chosen = {};
+
   int64_t elements() const { return a->info().elements(); }
   // The pair of values at one element; with its shifts, for a member other than the first.
   PlacedPair at(int64_t element, term::TermStore& store) const;
@@ -58,13 +62,19 @@ struct Classification {
   bool complete = true;            // false: the budget ended before all were
 };
 
-// `limit`: how many elements to look at, -1 for all.
-Classification classify(const OutputPair& output, term::TermStore& store, const Budget& budget,
-                        int64_t limit = -1);
+Classification classify(const OutputPair& output, term::TermStore& store, const Budget& budget);
+
+// Elements in the order in which a run that cannot look at all of them should: the tensor's
+// corners, what the edges of warps, CTAs and grids wrote, one cell a class of CTAs; then others at
+// random. At most `count`, no element twice.
+std::vector<int64_t> search_order(const OutputPair& output, int64_t count, uint64_t seed);
+// Puts classes with cells that come early in that order first, and the others in a random order.
+void sort_by_search_order(const OutputPair& output, term::TermStore& store, uint64_t seed,
+                          std::vector<CellClass>& classes);
 
 // The members of one class, split so that leaves of known values stand at the same cells in all
 // members of a part.
 Classification split_absolute(const OutputPair& output, const CellClass& cls,
-                              term::TermStore& store, const Budget& budget, int64_t limit = -1);
+                              term::TermStore& store, const Budget& budget);
 
 }  // namespace coequal::decide

@@ -466,6 +466,33 @@ Term TensorVersion::value(int64_t cell, TermStore& store) const {
   return v->initial_value(cell, store);
 }
 
+std::vector<int64_t> TensorVersion::edge_cells() const {
+  constexpr size_t kMost = 1024;
+  std::vector<int64_t> first_and_last, one_each;
+  if (!launch_) return older_ ? older_->edge_cells() : std::vector<int64_t>{};
+  const auto& grid = launch_->grid;
+  const auto& block = launch_->block;
+  const uint32_t threads = block[0] * block[1] * block[2];
+  const Cta last{grid[0] - 1, grid[1] - 1, grid[2] - 1};
+  for (const Table::Segment& segment : table_->segments) {
+    const ClassPieces& cls = launch_->classes[segment.cls];
+    const std::vector<CellStore>& stores = cls.tensors[segment.piece].stores;
+    const MotionTable& motions = *cls.motions;
+    if (one_each.size() < kMost)
+      one_each.push_back(stores[0].cell + motions.value(stores[0].motion, 0));
+    for (size_t i = 0; i < motions.size(); ++i) {
+      if (!motions.alive(i) || (motions.ctas()[i] != Cta{} && motions.ctas()[i] != last)) continue;
+      for (const CellStore& s : stores) {
+        const uint32_t t = s.origin.thread;
+        if (first_and_last.size() < kMost && (t == 0 || t == 31 || t == 32 || t + 1 == threads))
+          first_and_last.push_back(s.cell + motions.value(s.motion, i));
+      }
+    }
+  }
+  first_and_last.insert(first_and_last.end(), one_each.begin(), one_each.end());
+  return first_and_last;
+}
+
 bool TensorVersion::is_written(int64_t cell) const { return writer(cell).has_value(); }
 
 std::optional<Writer> TensorVersion::writer(int64_t cell) const {

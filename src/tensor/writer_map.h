@@ -88,6 +88,9 @@ class TensorVersion {
   std::vector<int64_t> own_atomic_cells() const;
   // Smallest and largest cell that this version's launch stored to or updated; low > high if none.
   std::pair<int64_t, int64_t> own_range() const;
+  // Where faults of the last launch show first: cells that it stored from the first and last lane
+  // of a warp in its first and last CTA, and one a class of CTAs. At most a thousand or so.
+  std::vector<int64_t> edge_cells() const;
   // True while no launch has written any cell.
   bool is_initial() const { return !older_; }
   const std::shared_ptr<const TensorVersion>& older() const { return older_; }

@@ -205,7 +205,27 @@ TEST_F(Cells, ASpentBudgetIsReported) {
   EXPECT_FALSE(c.complete);
   EXPECT_LT(c.elements, 100000);
   EXPECT_EQ(c.elements, c.classes[0].count);
-  EXPECT_EQ(classify({a.get(), a.get()}, store, budget, 17).elements, 17);
+  OutputPair some{a.get(), a.get()};
+  some.chosen = {0, 3, 5};
+  EXPECT_EQ(classify(some, store, budget).elements, 3);
+}
+
+// First the corners of the tensor, then what the edges of the launch wrote, then others.
+TEST_F(Cells, TheSearchBeginsAtTheEdges) {
+  out = make_tensor("out", DType::F32, {10, 100});
+  auto a = blocks(poison_a, 10, [&](int64_t i, MotionId m) { return leaf(x, i, m); });
+  const OutputPair output{a.get(), a.get()};
+  const std::vector<int64_t> order = search_order(output, 50, 1);
+  ASSERT_EQ(order.size(), 50u);
+  EXPECT_EQ(std::vector<int64_t>(order.begin(), order.begin() + 4),
+            (std::vector<int64_t>{0, 900, 99, 999}));
+  EXPECT_EQ(std::set<int64_t>(order.begin(), order.end()).size(), 50u);
+  EXPECT_EQ(search_order(output, 50, 1), order);
+  EXPECT_NE(search_order(output, 50, 2), order);
+  std::vector<int64_t> all = search_order(output, 5000, 1);
+  ASSERT_EQ(all.size(), 1000u);
+  std::sort(all.begin(), all.end());
+  for (int64_t e = 0; e < 1000; ++e) EXPECT_EQ(all[static_cast<size_t>(e)], e);
 }
 
 TEST_F(Cells, RandomOutputsMatchKeysCellByCell) {
