@@ -17,20 +17,24 @@ auto line_of(const Access& a) {
                     std::string_view(a.where));
 }
 
+// Accesses that race have no order.
+void sort_accesses(Defect& d) {
+  if (d.kind != DefectKind::SharedRace && d.kind != DefectKind::GlobalRace) return;
+  std::sort(d.accesses.begin(), d.accesses.end(), [](const Access& a, const Access& b) {
+    return std::tuple(line_of(a), place_of(a)) < std::tuple(line_of(b), place_of(b));
+  });
+}
+
+}  // namespace
+
 bool same_finding(const Defect& a, const Defect& b) {
   return a.kind == b.kind && a.program == b.program &&
          std::equal(a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
                     [](const Access& x, const Access& y) { return line_of(x) == line_of(y); });
 }
 
-}  // namespace
-
 void add_defect(std::vector<Defect>& to, Defect found) {
-  // Accesses that race have no order.
-  if (found.kind == DefectKind::SharedRace || found.kind == DefectKind::GlobalRace)
-    std::sort(found.accesses.begin(), found.accesses.end(), [](const Access& a, const Access& b) {
-      return std::tuple(line_of(a), place_of(a)) < std::tuple(line_of(b), place_of(b));
-    });
+  sort_accesses(found);
   const auto known = std::find_if(to.begin(), to.end(),
                                   [&](const Defect& have) { return same_finding(have, found); });
   if (known == to.end()) {

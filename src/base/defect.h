@@ -78,4 +78,7 @@ struct Defect {
 // reported does not depend on the order of execution.
 void add_defect(std::vector<Defect>& to, Defect found);
 
+// Whether they are the same one in that sense.
+bool same_finding(const Defect& a, const Defect& b);
+
 }  // namespace coequal

@@ -220,6 +220,14 @@ class Check {
     if (answer.kind == decide::PoisonAnswer::Kind::Never) return answer.kind;
     raced_on_data_ |= s.race;
     if (answer.kind == decide::PoisonAnswer::Kind::Reached) {
+      // What a defect gave decides here: that one is shown.
+      const exec::PoisonSource* source = answer.cell ? poison_source(answer.cell->first) : nullptr;
+      if (source && source->kind == exec::PoisonSource::Kind::Defective) {
+        Defect cause = source->defect;
+        cause.program = s.defect.program;
+        cause.also.push_back(std::move(s.defect.message));
+        s.defect = std::move(cause);
+      }
       s.defect.inputs = input_texts(answer.assignment, {});
       if (s.defect.kind == DefectKind::UninitializedRead && answer.cell)
         name_read(s.defect, answer.cell->first, answer.cell->second);

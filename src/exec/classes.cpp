@@ -150,6 +150,22 @@ std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& class
   return std::nullopt;
 }
 
+// Adds the races that a run has found to those known; whether that calls for another run.
+bool learn(const CtaOutcome& outcome, Raced& known) {
+  const size_t loads = known.loads.size(), places = known.places.size();
+  known.loads.insert(outcome.raced.loads.begin(), outcome.raced.loads.end());
+  // Of the loads that two instructions race about, the defect that is shown is the same one.
+  std::vector<Defect> shown;
+  for (const auto& [load, race] : known.loads) add_defect(shown, race);
+  for (auto& [load, race] : known.loads) {
+    race = *std::find_if(shown.begin(), shown.end(),
+                         [&, &r = race](const Defect& d) { return same_finding(d, r); });
+    race.count = 1;
+  }
+  known.places.insert(outcome.raced.places.begin(), outcome.raced.places.end());
+  return known.loads.size() != loads || (!outcome.aborted && known.places.size() != places);
+}
+
 void refuse_all(LaunchResult& result, const Launch& launch, std::string reason) {
   result.refusals.push_back({launch.kernel->function->name, {}, std::move(reason)});
   result.aborted_ctas = static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
@@ -198,7 +214,7 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
     const auto start = [&]() -> std::vector<tensor::Cta> {
       return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
     };
-    std::set<RacedPlace> raced;
+    Raced raced;
     CtaOutcome outcome =
         CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last).run();
     result.thread_instructions += outcome.thread_instructions;
@@ -218,11 +234,9 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
         continue;
       }
     }
-    // Values read before a race was found may be one interleaving's: again with the raced bytes
-    // known, until none is new.
-    while (!outcome.aborted &&
-           !std::includes(raced.begin(), raced.end(), outcome.raced.begin(), outcome.raced.end())) {
-      raced.insert(outcome.raced.begin(), outcome.raced.end());
+    // Values read before a race was found may be one interleaving's: again with the raced bytes and
+    // loads known, until none is new.
+    while (learn(outcome, raced)) {
       CtaOutcome again =
           CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last)
               .run();
@@ -233,6 +247,10 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
       outcome.out_of_budget = again.out_of_budget;
       outcome.refusals = std::move(again.refusals);
       outcome.suspicions = std::move(again.suspicions);
+      outcome.notes = std::move(again.notes);
+      outcome.assumptions = std::move(again.assumptions);
+      // What a load gave that only now counts as undefined shows no defects.
+      if (raced.places.empty()) outcome.defects.clear();
       for (Defect& d : again.defects) {
         const bool known = std::any_of(
             outcome.defects.begin(), outcome.defects.end(),
@@ -240,6 +258,9 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
         if (!known) outcome.defects.push_back(std::move(d));
       }
     }
+    // Whether it matters what such a load returned was not seen.
+    if (outcome.aborted && !outcome.out_of_budget)
+      for (const auto& [load, race] : raced.loads) add_defect(outcome.defects, race);
     ++result.classes;
     const tensor::MotionTable& motions = *outcome.pieces.motions;
     const auto members = static_cast<int64_t>(motions.alive_count());

@@ -47,8 +47,8 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
 
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
                          std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
-                         const std::set<RacedPlace>& raced, const TicketCounts& tickets,
-                         const TicketCounts* known, const LastPhase* last)
+                         const Raced& raced, const TicketCounts& tickets, const TicketCounts* known,
+                         const LastPhase* last)
     : session_(session),
       store_(session.store),
       state_(state),

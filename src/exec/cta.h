@@ -34,6 +34,24 @@ struct RacedPlace {
   friend auto operator<=>(const RacedPlace&, const RacedPlace&) = default;
 };
 
+// A load of four bytes that races with a store, in an epoch of its CTA.
+struct RacedLoad {
+  static constexpr uint32_t kEveryThread = ~0u;
+  Place place;
+  uint32_t object;
+  int64_t granule;
+  uint32_t epoch;
+  uint32_t thread;  // kEveryThread: all but `storing`
+  uint32_t load;    // its instruction, if of one thread
+  uint32_t storing = 0;
+  friend auto operator<=>(const RacedLoad&, const RacedLoad&) = default;
+};
+
+struct Raced {
+  std::set<RacedPlace> places;
+  std::map<RacedLoad, Defect> loads;  // with the race that each one is in
+};
+
 struct CtaOutcome {
   tensor::ClassPieces pieces;
   std::vector<Defect> defects;
@@ -41,7 +59,7 @@ struct CtaOutcome {
   std::set<std::string> notes;
   Assumptions assumptions;
   std::vector<Refusal> refusals;
-  std::set<RacedPlace> raced;
+  Raced raced;
   std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be
                                             // kept from the start
   bool aborted = false;                     // execution did not reach the end
@@ -58,9 +76,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // `ctas`: the CTAs that may share the class, the representative first. `tracked`: tensors whose
   // reads are kept.
   CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
-              std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
-              const std::set<RacedPlace>& raced, const TicketCounts& tickets,
-              const TicketCounts* known, const LastPhase* last);
+              std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked, const Raced& raced,
+              const TicketCounts& tickets, const TicketCounts* known, const LastPhase* last);
   ~CtaExecutor() override;
 
   CtaOutcome run();
@@ -460,13 +477,25 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                                                 const Term& guard);
   Term combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b);
   bool is_raced(Place place, uint32_t object, int64_t offset, int width) const;
+  bool is_unrounded(const Term& value) const;
   void report_races(Place place, uint32_t object, int64_t offset, int width,
                     const AccessHistory::Finding& found, const AccessEvent& now);
   // Checks an access against the history of its place and reports what conflicts.
   void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
              const AccessEvent& now);
+  // The defect that a load is in the middle of, as an earlier run of the class found: what it
+  // returns is nobody's, and a defect if it matters.
+  std::optional<Word> raced_load(Place place, uint32_t object, int64_t offset, int width,
+                                 uint32_t thread, uint32_t pc);
+  void note_raced_loads(Place place, uint32_t object, int64_t offset, int width,
+                        const AccessHistory::Finding& found, const AccessEvent& now);
+  Defect race_between(Place place, uint32_t object, int64_t offset, int width,
+                      const AccessEvent& earlier, const AccessEvent& now) const;
   AccessEvent event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op = 0) const;
-  AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value) const;
+  AccessEvent read_event(uint32_t thread, uint32_t pc, int64_t offset, int width) const;
+  // `width` 0: a store of no thread's own, such as a copy's.
+  AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value,
+                          int width = 0) const;
 
   // cta_warp.cpp: collectives
   // Lanes that execute a collective together, each at its own position.
@@ -540,7 +569,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   const ProgramState& state_;
   const Launch& launch_;
   const Kernel& kernel_;
-  const std::set<RacedPlace>& raced_before_;
+  const Raced& raced_before_;
   const TicketCounts& tickets_;
   const TicketCounts* known_tickets_;
   const LastPhase* last_;

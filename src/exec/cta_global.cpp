@@ -152,8 +152,11 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
       if (own != t.stores.end() && own->second.behind) continue;
       if (!reads_released(id, c, motion, weak, thread, pc)) return tainted_word(width);
     }
+  std::optional<Word> raced;
   if (t.tracked) {
-    track(t.shadow, Place::Tensor, id, offset, width, event(thread, pc, Role::Read));
+    raced = raced_load(Place::Tensor, id, offset, width, thread, pc);
+    if (!raced)
+      track(t.shadow, Place::Tensor, id, offset, width, read_event(thread, pc, offset, width));
     if (non_coherent)
       for (int64_t c = first; c <= last; ++c)
         if (const auto it = t.stores.find(c);
@@ -164,7 +167,7 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
           a.index = b.index = info.index_text(c);
           report(DefectKind::GlobalRace, "a read-only load of a cell that the same launch writes",
                  {a, b});
-          out_.raced.insert({Place::Tensor, id, offset >> 2});
+          out_.raced.places.insert({Place::Tensor, id, offset >> 2});
         }
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     if (g.valid() || t.read_seen.insert({first, motion, pc}).second) {
@@ -178,6 +181,7 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
       for (int64_t c = first; c <= last; ++c) touch(t.read_cells, c, motion);
     }
     if (is_raced(Place::Tensor, id, offset, width)) return tainted_word(width);
+    if (raced) return *raced;
   }
   if (first == last && width == element)
     return load_cell(id, first, motion, tensor::Origin{thread, pc});
@@ -256,7 +260,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     it->second.behind = contents_ != &state_;
     it->second.released = it->second.behind && has_acquired(thread);
   }
-  track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word));
+  track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word, width));
   if (is_raced(Place::Tensor, id, offset, width))
     for (int i = 0; i < width / element; ++i)
       t.stores[offset / element + i].word = tainted_word(element);

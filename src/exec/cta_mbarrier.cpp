@@ -105,7 +105,7 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
   out_.aborted = true;
   // Made invalid in no order with this: the race is the cause.
   if (v.invalidated.contains(at.offset) &&
-      out_.raced.contains({Place::Shared, at.object, at.offset >> 2}))
+      out_.raced.places.contains({Place::Shared, at.object, at.offset >> 2}))
     return nullptr;
   Defect defect;
   defect.kind = DefectKind::UninitializedRead;

@@ -4,6 +4,7 @@
 
 #include "exec/bits.h"
 #include "exec/cta.h"
+#include "term/traverse.h"
 
 namespace coequal::exec {
 
@@ -336,62 +337,136 @@ Word CtaExecutor::select_word(const Term& condition, const Word& then, const Wor
 }
 
 bool CtaExecutor::is_raced(Place place, uint32_t object, int64_t offset, int width) const {
-  if (raced_before_.empty()) return false;
+  if (raced_before_.places.empty()) return false;
   for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g)
-    if (raced_before_.count({place, object, g})) return true;
+    if (raced_before_.places.count({place, object, g})) return true;
   return false;
 }
 
 AccessEvent CtaExecutor::event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op) const {
-  return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize)), {}, 0};
+  return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize)), {}, 0, 0};
+}
+
+AccessEvent CtaExecutor::read_event(uint32_t thread, uint32_t pc, int64_t offset, int width) const {
+  AccessEvent e = event(thread, pc, Role::Read);
+  e.at = offset, e.size = width;
+  return e;
 }
 
 AccessEvent CtaExecutor::write_event(uint32_t thread, uint32_t pc, int64_t offset,
-                                     const Word& value) const {
-  return {thread, pc, Role::Write, 0, guard(static_cast<int>(thread % kWarpSize)), value, offset};
+                                     const Word& value, int width) const {
+  AccessEvent e = event(thread, pc, Role::Write);
+  e.value = value, e.at = offset, e.size = width;
+  return e;
+}
+
+// Two stores leave the same bits if they are equal and nothing was rounded on the way: integers are
+// exact, and so are floats that were only chosen among loaded ones, but for the sign of a zero.
+bool CtaExecutor::is_unrounded(const Term& value) const {
+  bool exact = true;
+  term::Postorder(store_).walk(
+      value, [&](const Term&) { return exact; },
+      [&](const Term& t) {
+        switch (store_.kind(t)) {
+          case Kind::Add:
+          case Kind::Mul:
+          case Kind::Div:
+          case Kind::Sqrt:
+          case Kind::Exp2:
+          case Kind::Log2:
+          case Kind::Sin:
+          case Kind::Cos:
+          case Kind::Tanh:
+          case Kind::Erf:
+          case Kind::Atan:
+          case Kind::ErfInv:
+          case Kind::Gamma:
+          case Kind::LogGamma:
+          case Kind::RealOfSigned:
+          case Kind::RealOfUnsigned:
+            exact = false;
+            break;
+          case Kind::RealConst: {
+            const term::Rational* r = store_.as_rational(t);
+            const auto near = static_cast<double>(static_cast<float>(r->to_double()));
+            exact &= term::Rational::from_double(near) == *r;
+            break;
+          }
+          default:
+            break;
+        }
+      });
+  return exact;
 }
 
 void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
                         const AccessEvent& now) {
-  const AccessHistory::Finding found = shadow.access(offset, width, now, order_);
+  const auto may_agree = [&](const AccessEvent& a, const AccessEvent& b) {
+    if (a.instruction != b.instruction || a.value.tag != b.value.tag) return false;
+    if (a.value.tag != Tag::Real && a.value.tag != Tag::Bits) return false;
+    if (a.value.tag == Tag::Real &&
+        (a.value.format != b.value.format || !session_.options.assumes("signed-zero")))
+      return false;
+    return is_unrounded(a.value.term) && is_unrounded(b.value.term);
+  };
+  const AccessHistory::Finding found = shadow.access(offset, width, now, order_, may_agree);
   if (found.same_writes)
     out_.notes.insert(fmt::format(
         "{}: several threads of a block write the same value to one place of '{}'",
         to_string(span(now.instruction)),
         place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
   if (!found.conflicts.empty()) report_races(place, object, offset, width, found, now);
+  if (!found.raced_loads.empty()) note_raced_loads(place, object, offset, width, found, now);
 }
 
-void CtaExecutor::report_races(Place place, uint32_t object, int64_t offset, int width,
-                               const AccessHistory::Finding& found, const AccessEvent& now) {
+Defect CtaExecutor::race_between(Place place, uint32_t object, int64_t offset, int width,
+                                 const AccessEvent& earlier, const AccessEvent& now) const {
   const auto kind = [](Role r) {
     return r == Role::Read    ? Accessed::Kind::Read
            : r == Role::Write ? Accessed::Kind::Write
                               : Accessed::Kind::Atomic;
   };
+  Defect defect;
+  defect.kind = place == Place::Shared ? DefectKind::SharedRace : DefectKind::GlobalRace;
+  defect.program = state_.name;
+  defect.message = "two accesses that nothing orders, at least one a write";
+  Accessed first = access(kind(earlier.role), earlier.thread, earlier.instruction);
+  Accessed second = access(kind(now.role), now.thread, now.instruction);
+  first.where = second.where =
+      place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name;
+  first.index = second.index =
+      place == Place::Shared ? std::to_string(offset) : tensor_index(object, offset);
+  first.bytes = second.bytes = width;
+  std::vector<Defect> one;
+  defect.accesses = {std::move(first), std::move(second)};
+  add_defect(one, std::move(defect));
+  return one[0];
+}
+
+void CtaExecutor::report_races(Place place, uint32_t object, int64_t offset, int width,
+                               const AccessHistory::Finding& found, const AccessEvent& now) {
   for (const AccessHistory::Conflict& conflict : found.conflicts) {
     if (conflict.mixed_atomics) {
       abort(now.instruction,
             "atomics of different kinds on one cell without an order between them");
       return;
     }
-    const Term both = conjunction(conflict.earlier.guard, now.guard);
+    Term both = conjunction(conflict.earlier.guard, now.guard);
+    if (conflict.may_agree) {
+      const Word &a = conflict.earlier.value, &b = now.value;
+      const bool reals = a.tag == Tag::Real;
+      if (reals)
+        out_.assumptions.insert(
+            {"signed-zero", "a zero is positive where threads store one value"});
+      both = conjunction(both, store_.make(Kind::Not, {store_.make(reals ? Kind::Equal : Kind::BvEq,
+                                                                   {a.term, b.term})}));
+      if (const auto known = store_.as_bool(both); known && !*known) continue;
+    }
     if (!both.valid())
       for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g)
-        out_.raced.insert({place, object, g});
-    Defect defect;
-    defect.kind = place == Place::Shared ? DefectKind::SharedRace : DefectKind::GlobalRace;
-    defect.message = "two accesses that nothing orders, at least one a write";
-    Accessed first =
-        access(kind(conflict.earlier.role), conflict.earlier.thread, conflict.earlier.instruction);
-    Accessed second = access(kind(now.role), now.thread, now.instruction);
-    first.where = second.where =
-        place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name;
-    first.index = second.index =
-        place == Place::Shared ? std::to_string(offset) : tensor_index(object, offset);
-    first.bytes = second.bytes = width;
-    defect.accesses = {std::move(first), std::move(second)};
-    report_under(both, std::move(defect), /*race=*/true);
+        out_.raced.places.insert({place, object, g});
+    report_under(both, race_between(place, object, offset, width, conflict.earlier, now),
+                 /*race=*/true);
   }
 }
 
@@ -401,6 +476,60 @@ Word CtaExecutor::load_variable(const Location& at, const ByteMemory& memory, in
   reads_object_ = at.object;
   reads_by_ = by;
   return memory.load(at.offset, width, *this);
+}
+
+// A load that races with a store of the very same bytes returns what some store left there, and
+// leaves all else as it is (PTX ISA, "Limitations on Mixed-size Data-races": the axioms hold).
+// So it is a defect only if what it returned matters.
+void CtaExecutor::note_raced_loads(Place place, uint32_t object, int64_t offset, int width,
+                                   const AccessHistory::Finding& found, const AccessEvent& now) {
+  const auto note = [&](uint32_t thread, uint32_t load, uint32_t storing, const Defect& race) {
+    for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g)
+      out_.raced.loads.try_emplace(
+          RacedLoad{place, object, g, order_.epoch(), thread, load, storing}, race);
+  };
+  for (const AccessHistory::Conflict& c : found.raced_loads) {
+    const Defect race = race_between(place, object, offset, width, c.earlier, now);
+    if (now.role == Role::Read) {
+      note(now.thread, now.instruction, 0, race);
+      break;
+    }
+    const uint32_t first = c.earlier.thread / kWarpSize * kWarpSize;
+    for (uint32_t m = c.lanes; m; m &= m - 1)
+      note(first + static_cast<uint32_t>(std::countr_zero(m)), c.earlier.instruction, 0, race);
+    if (found.more_loads) note(RacedLoad::kEveryThread, 0, now.thread, race);
+  }
+}
+
+std::optional<Word> CtaExecutor::raced_load(Place place, uint32_t object, int64_t offset, int width,
+                                            uint32_t thread, uint32_t pc) {
+  const auto& loads = raced_before_.loads;
+  if (loads.empty()) return std::nullopt;
+  for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g) {
+    auto it = loads.find(RacedLoad{place, object, g, order_.epoch(), thread, pc});
+    if (it == loads.end()) {
+      it = loads.lower_bound(
+          RacedLoad{place, object, g, order_.epoch(), RacedLoad::kEveryThread, 0});
+      const auto is_others = [&](const RacedLoad& r) {
+        return r.place == place && r.object == object && r.granule == g &&
+               r.epoch == order_.epoch() && r.thread == RacedLoad::kEveryThread;
+      };
+      while (it != loads.end() && is_others(it->first) && it->first.storing == thread) ++it;
+      if (it == loads.end() || !is_others(it->first)) continue;
+    }
+    const std::string name =
+        place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name;
+    out_.notes.insert(
+        fmt::format("{}: a load of '{}' races with a store; what it returns counts as undefined",
+                    to_string(span(pc)), name));
+    const Defect& race = it->second;
+    std::string what = fmt::format("{} {} race", state_.name, launch_.index);
+    for (const Accessed& a : race.accesses)
+      what += fmt::format(" {} {} {}", a.address(), to_string(a.span), fmt::join(a.block, ","));
+    return Word::symbolic(poison_term(what, term::bv(8 * width), offset,
+                                      {PoisonSource::Kind::Defective, "", {}, race}));
+  }
+  return std::nullopt;
 }
 
 Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uint32_t pc) {
@@ -420,7 +549,10 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
                "an asynchronous copy is used before it is known to be complete", {a, r});
         return tainted_word(width);
       }
-  track(v.shadow, Place::Shared, at.location.object, offset, width, event(thread, pc, Role::Read));
+  if (const auto raced = raced_load(Place::Shared, at.location.object, offset, width, thread, pc))
+    return *raced;
+  track(v.shadow, Place::Shared, at.location.object, offset, width,
+        read_event(thread, pc, offset, width));
   if (is_raced(Place::Shared, at.location.object, offset, width)) return tainted_word(width);
   return load_variable(at.location, v.memory, width, tensor::Origin{thread, pc});
 }
@@ -432,7 +564,7 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
   overwrites_copy(v, offset, width, thread, pc);
   const Word sent = leaving_thread(word, pc);
   track(v.shadow, Place::Shared, at.location.object, offset, width,
-        write_event(thread, pc, offset, sent));
+        write_event(thread, pc, offset, sent, width));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
   const Word now =
       g.valid() ? select_word(g, sent, load_variable(at.location, v.memory, width), 8 * width)

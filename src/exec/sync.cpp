@@ -45,9 +45,10 @@ void HappensBefore::depart(std::span<const uint32_t> threads, const Clock& barri
   for (const uint32_t t : threads) join(clocks_[t], barrier);
 }
 
-int AccessHistory::unordered_lane(const Group& group, uint32_t thread, const HappensBefore& order) {
+int AccessHistory::unordered_lane(const Group& group, uint32_t lanes, uint32_t thread,
+                                  const HappensBefore& order) {
   const uint32_t own = group.warp == thread / kWarpSize ? 1u << thread % kWarpSize : 0;
-  for (uint32_t others = group.mask & ~own; others; others &= others - 1) {
+  for (uint32_t others = lanes & ~own; others; others &= others - 1) {
     const int lane = std::countr_zero(others);
     if (!order.sees(thread, group.warp * kWarpSize + static_cast<uint32_t>(lane), group.clock))
       return lane;
@@ -55,21 +56,24 @@ int AccessHistory::unordered_lane(const Group& group, uint32_t thread, const Hap
   return -1;
 }
 
-AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const HappensBefore& order) {
+AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const HappensBefore& order,
+                                             MayAgree may_agree) {
   const uint32_t warp = now.thread / kWarpSize, lane = now.thread % kWarpSize;
   Finding found;
-  bool certain = false, merged = false, two_warps = false;
+  bool certain = false, asked = false, merged = false, two_warps = false;
   uint32_t seen_warp = ~0u;
   size_t kept = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     if (group.epoch < order.epoch()) continue;
-    const int other = unordered_lane(group, now.thread, order);
+    const int other = unordered_lane(group, group.mask, now.thread, order);
     const bool guarded = group.guard.valid() || now.guard.valid();
-    const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op;
+    const bool same_bytes = group.at == now.at && group.size == now.size && now.size > 0;
+    const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op &&
+                           (now.role != Role::Read || same_bytes || now.size == 0);
+    const bool writes = now.role == Role::Write && group.role == Role::Write;
     // Known words are their bits; a term is the same bits only where one instruction computed it.
-    const bool same_write = now.role == Role::Write && group.role == Role::Write &&
-                            now.at == group.at &&
+    const bool same_write = writes && now.at == group.at &&
                             (now.instruction == group.instruction || now.value.is_number()) &&
                             same_word(now.value, group.value);
     if (other >= 0) {
@@ -78,15 +82,23 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
       const bool mixed = atomics && now.atomic_op != group.atomic_op;
       found.same_writes |= same_write;
       if (mixed || (!reads && !atomics && !same_write)) {
-        Conflict conflict{{group.warp * kWarpSize + static_cast<uint32_t>(other),
-                           group.instruction,
-                           group.role,
-                           group.atomic_op,
-                           group.guard,
-                           {},
-                           0},
-                          mixed};
-        if (guarded) {
+        Conflict conflict{
+            {group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
+             group.atomic_op, group.guard, group.value, group.at, group.size},
+            mixed};
+        conflict.may_agree = writes && same_bytes && may_agree(conflict.earlier, now);
+        const bool plain = now.role != Role::Atomic && group.role != Role::Atomic;
+        if (plain && !writes && !guarded && same_bytes) {
+          uint32_t rest = group.mask >> other << other;
+          for (int at = other; at >= 0; at = unordered_lane(group, rest, now.thread, order)) {
+            conflict.lanes |= 1u << at;
+            rest &= ~(1u << at);
+          }
+          found.raced_loads.push_back(std::move(conflict));
+        } else if (conflict.may_agree) {
+          if (!asked) found.conflicts.push_back(std::move(conflict));
+          asked = true;
+        } else if (guarded) {
           found.conflicts.push_back(std::move(conflict));
         } else if (!certain) {
           found.conflicts.insert(found.conflicts.begin(), std::move(conflict));
@@ -110,12 +122,14 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
   }
   groups_.resize(kept);
   if (now.role == Role::Write && certain) groups_.clear();
+  found.more_loads = !found.raced_loads.empty() && cut_ == order.epoch() + 1;
   // While nothing orders different warps, two groups of two warps already conflict with any later
   // access of another kind.
   const bool enough = two_warps && now.role != Role::Write && !order.crosses_warps();
+  if (enough && now.role == Role::Read) cut_ = order.epoch() + 1;
   if (!merged && !enough)
     groups_.push_back({warp, 1u << lane, order.clock(now.thread), order.epoch(), now.instruction,
-                       now.role, now.atomic_op, now.guard, now.value, now.at});
+                       now.role, now.atomic_op, now.guard, now.value, now.at, now.size});
   return found;
 }
 
@@ -131,24 +145,27 @@ RaceShadow::Granule& RaceShadow::granule(int64_t index) {
 }
 
 AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const AccessEvent& now,
-                                          const HappensBefore& order) {
+                                          const HappensBefore& order, MayAgree may_agree) {
   AccessHistory::Finding all;
   const auto note = [&](AccessHistory::Finding&& found) {
     all.same_writes |= found.same_writes;
+    all.more_loads |= found.more_loads;
     for (auto& c : found.conflicts)
-      if (all.conflicts.empty() || c.earlier.guard.valid() || now.guard.valid())
+      if (all.conflicts.empty() || c.may_agree || c.earlier.guard.valid() || now.guard.valid())
         all.conflicts.push_back(std::move(c));
+    std::move(found.raced_loads.begin(), found.raced_loads.end(),
+              std::back_inserter(all.raced_loads));
   };
   for (int64_t at = offset; at < offset + width;) {
     Granule& g = granule(at >> 2);
     const int first = static_cast<int>(at & 3);
     const int count = static_cast<int>(std::min<int64_t>(4 - first, offset + width - at));
     if (count == 4 && g.bytes.empty()) {
-      note(g.whole.access(now, order));
+      note(g.whole.access(now, order, may_agree));
     } else {
       if (g.bytes.empty()) g.bytes.assign(4, g.whole);
       for (int i = 0; i < count; ++i)
-        note(g.bytes[static_cast<size_t>(first + i)].access(now, order));
+        note(g.bytes[static_cast<size_t>(first + i)].access(now, order, may_agree));
     }
     at += count;
   }

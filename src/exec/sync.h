@@ -7,6 +7,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
+#include <absl/functional/function_ref.h>
 
 #include <array>
 #include <cstdint>
@@ -61,8 +62,13 @@ struct AccessEvent {
   uint8_t atomic_op = 0;  // Atomic: operations of one kind commute
   Term guard{};           // the condition on data under which it happens; invalid: always
   Word value{};           // Write: what is stored
-  int64_t at = 0;         // Write: where the stored value begins
+  int64_t at = 0;         // where the value that is read or stored begins
+  int32_t size = 0;       // its bytes; 0: not those of a plain load or store
 };
+
+// Whether two stores to one place may have left the same bits, which is then to be decided.
+using MayAgree = absl::FunctionRef<bool(const AccessEvent& a, const AccessEvent& b)>;
+inline constexpr auto kNeverAgree = [](const AccessEvent&, const AccessEvent&) { return false; };
 
 // The accesses to one place (a byte, or four that are always accessed together) that later ones may
 // conflict with. Whatever an earlier epoch did is ordered before all that comes. Inside an epoch an
@@ -77,15 +83,23 @@ class AccessHistory {
   struct Conflict {
     AccessEvent earlier;
     bool mixed_atomics = false;  // two unordered atomics of different kinds
+    bool may_agree = false;      // two stores that conflict only where their values differ
+    uint32_t lanes = 0;          // of a raced load's conflict: all unordered lanes of the warp
   };
   struct Finding {
-    // Of the conflicts that always happen at most one, the root one; of those under guards all.
+    // Of the conflicts that always happen at most one, the root one; of those under guards all, and
+    // of stores that may agree one: equality is transitive.
     absl::InlinedVector<Conflict, 1> conflicts;
+    // Loads and stores of the very same bytes: the load gets what some store left, and nothing else
+    // is touched by the race.
+    absl::InlinedVector<Conflict, 1> raced_loads;
+    bool more_loads = false;   // and others of this epoch that are not kept
     bool same_writes = false;  // an unordered write stored the same bits: no conflict
   };
 
   // Checks `now` against the history and records it.
-  Finding access(const AccessEvent& now, const HappensBefore& order);
+  Finding access(const AccessEvent& now, const HappensBefore& order,
+                 MayAgree may_agree = kNeverAgree);
 
  private:
   // Lanes of one warp that made the same access at the same clock.
@@ -96,18 +110,21 @@ class AccessHistory {
     Term guard;
     Word value;
     int64_t at;
+    int32_t size;
   };
-  // The first lane of `group` that is not ordered before `thread`, or -1.
-  static int unordered_lane(const Group& group, uint32_t thread, const HappensBefore& order);
+  // The first lane of `lanes`, a part of `group`, that is not ordered before `thread`, or -1.
+  static int unordered_lane(const Group& group, uint32_t lanes, uint32_t thread,
+                            const HappensBefore& order);
 
   absl::InlinedVector<Group, 1> groups_;
+  uint32_t cut_ = 0;  // one more than the last epoch in which a load was not kept
 };
 
 // Histories of a memory, by byte offset.
 class RaceShadow {
  public:
   AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now,
-                                const HappensBefore& order);
+                                const HappensBefore& order, MayAgree may_agree = kNeverAgree);
 
  private:
   struct Granule {
