@@ -18,6 +18,7 @@ from unittest import mock
 
 from coequal._program import Launch, Recorder, Scalar, Tensor, TensorArgument
 from coequal._record import arch, current
+from coequal._target import capability, shared_memory
 
 
 def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | None = None, **kwargs: Any) -> Any:
@@ -200,16 +201,18 @@ def _cuda_functions(addresses: _Addresses) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
+    number = capability(arch())
+    major, minor = divmod(number, 10)
     properties = SimpleNamespace(
-        name="coequal", major=8, minor=0, multi_processor_count=108, total_memory=2**36, warp_size=32,
-        max_threads_per_multi_processor=2048, shared_memory_per_block=49152, shared_memory_per_block_optin=166912,
-        regs_per_multiprocessor=65536, L2_cache_size=40 * 2**20,
+        name="coequal", major=major, minor=minor, multi_processor_count=108, total_memory=2**36, warp_size=32,
+        max_threads_per_multi_processor=2048, shared_memory_per_block=49152,
+        shared_memory_per_block_optin=shared_memory(number), regs_per_multiprocessor=65536, L2_cache_size=40 * 2**20,
     )  # fmt: skip
     answers = {
         "is_available": True,
         "device_count": 1,
         "current_device": 0,
-        "get_device_capability": (8, 0),
+        "get_device_capability": (major, minor),
         "get_device_name": "coequal",
         "get_device_properties": properties,
         "synchronize": None,

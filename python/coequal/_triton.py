@@ -40,6 +40,7 @@ from coequal._program import (
     Tensor,
     TensorArgument,
 )
+from coequal._target import capability, shared_memory
 
 # Triton's names of types, as they stand in a signature.
 _TYPES = {
@@ -47,9 +48,6 @@ _TYPES = {
     "bool": "i1", **{f"{s}{n}": f"{s}{n}" for s in "iu" for n in (8, 16, 32, 64)},
 }  # fmt: skip
 _DTYPES = {**{name: dtype for dtype, name in _TYPES.items() if dtype != "tf32"}, "u1": "bool"}
-# Shared memory of a block in bytes: of 8.0, and of 9.0 and later.
-_SHARED_MEMORY = {80: 166912, 86: 101376, 89: 101376}
-_SHARED_MEMORY_HOPPER = 232448
 
 
 def launch(
@@ -268,10 +266,7 @@ _drivers: dict[str, Any] = {}
 
 def _driver(arch: str) -> Any:
     if arch not in _drivers:
-        match = re.fullmatch(r"(?:sm_|compute_)?(\d+)[a-z]?", arch)
-        if not match:
-            raise ValueError(f"arch: expected a target such as sm_80, found '{arch}'")
-        _drivers[arch] = _Driver(int(match[1]))
+        _drivers[arch] = _Driver(capability(arch))
     return _drivers[arch]
 
 
@@ -281,10 +276,9 @@ class _Driver(DriverBase):
     def __init__(self, capability: int) -> None:
         self.capability = capability
         self.capture: _Capture | None = None
-        shared = _SHARED_MEMORY.get(capability, _SHARED_MEMORY_HOPPER if capability >= 90 else 65536)
         properties = {
-            "max_shared_mem": shared, "max_num_regs": 65536, "multiprocessor_count": 108, "warpSize": 32,
-            "sm_clock_rate": 1410000, "mem_clock_rate": 1215000, "mem_bus_width": 5120,
+            "max_shared_mem": shared_memory(capability), "max_num_regs": 65536, "multiprocessor_count": 108,
+            "warpSize": 32, "sm_clock_rate": 1410000, "mem_clock_rate": 1215000, "mem_bus_width": 5120,
         }  # fmt: skip
         self.utils = SimpleNamespace(
             get_device_properties=lambda device: properties,

@@ -150,6 +150,9 @@ class Check {
     }
     result_.statistics.count("thread_instructions", launched.thread_instructions);
     result_.statistics.count("cta_classes", launched.classes);
+    const int64_t ctas = int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    result_.statistics.count("ctas", ctas);
+    result_.statistics.count("finished_ctas", ctas - launched.aborted_ctas);
     add_defects(std::move(launched.defects));
     add_notes(launched.notes);
     assumptions_.insert(launched.assumptions.begin(), launched.assumptions.end());
