@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -44,21 +45,26 @@ MotionTable::MotionTable(std::vector<Cta> ctas) : ctas_(std::move(ctas)) {
 MotionTable::Living MotionTable::inspect() const {
   Living out;
   out.generation = generation_;
-  out.low = out.high = ctas_[0];
+  Box& box = out.box;
+  box.low = box.high = ctas_[0];
+  box.step = {};
   for (size_t i = 1; i < ctas_.size(); ++i) {
     if (!alive_[i]) continue;
     for (int d = 0; d < 3; ++d) {
-      out.low[d] = std::min(out.low[d], ctas_[i][d]);
-      out.high[d] = std::max(out.high[d], ctas_[i][d]);
+      const uint32_t at = ctas_[i][d], own = ctas_[0][d];
+      box.low[d] = std::min(box.low[d], at);
+      box.high[d] = std::max(box.high[d], at);
+      box.step[d] = std::gcd(box.step[d], at < own ? own - at : at - own);
     }
   }
   __int128 volume = 1;
   int varying = 0;
   for (int d = 0; d < 3; ++d) {
-    volume *= static_cast<__int128>(out.high[d] - out.low[d]) + 1;
+    if (box.step[d] == 0) box.step[d] = 1;
+    volume *= box.count(d);
     varying += out.varies(d);
   }
-  out.box = volume == static_cast<__int128>(alive_count_);
+  box.full = volume == static_cast<__int128>(alive_count_);
   out.axes = true;
   for (int d = 0; d < 3; ++d) {
     if (!out.varies(d)) continue;
@@ -70,7 +76,7 @@ MotionTable::Living MotionTable::inspect() const {
       best = gap;
       out.pairs[d] = {i, j};
     };
-    if (varying == 1 || out.box) {
+    if (varying == 1 || box.full) {
       for (size_t i = 1; i < ctas_.size() && best > 1; ++i) {
         if (!alive_[i]) continue;
         bool same = true;
@@ -99,10 +105,7 @@ const MotionTable::Living& MotionTable::living() const {
   return living_;
 }
 
-MotionTable::Box MotionTable::box() const {
-  const Living& set = living();
-  return {set.low, set.high, set.box};
-}
+MotionTable::Box MotionTable::box() const { return living().box; }
 
 MotionId MotionTable::intern(Motion motion) {
   uint64_t h = motion.affine ? 1 : 2;
@@ -307,13 +310,13 @@ MotionTable::Range MotionTable::range(MotionId id) const {
       if (m.strides[d] == 0) continue;
       ++used;
       __int128 s = m.strides[d];
-      __int128 at_low = s * (static_cast<int64_t>(set.low[d]) - static_cast<int64_t>(ctas_[0][d]));
+      __int128 at_low = s * (static_cast<int64_t>(set.box.low[d]) - static_cast<int64_t>(ctas_[0][d]));
       __int128 at_high =
-          s * (static_cast<int64_t>(set.high[d]) - static_cast<int64_t>(ctas_[0][d]));
+          s * (static_cast<int64_t>(set.box.high[d]) - static_cast<int64_t>(ctas_[0][d]));
       low += std::min(at_low, at_high);
       high += std::max(at_low, at_high);
     }
-    if ((used <= 1 || set.box) && fits(low) && fits(high)) {
+    if ((used <= 1 || set.box.full) && fits(low) && fits(high)) {
       entry.range = {static_cast<int64_t>(low), static_cast<int64_t>(high)};
       done = true;
     }
@@ -333,11 +336,13 @@ bool MotionTable::divisible(MotionId id, int64_t modulus) const {
   const Motion& m = motions_[id];
   if (m.affine && (modulus & (modulus - 1)) == 0) {
     // A power of two divides 2^64, so wrapping does not matter. Neighbours along a dimension of a
-    // box differ by its stride.
+    // box differ by its stride and step.
     const Living& set = living();
     bool all = true;
-    for (int d = 0; d < 3; ++d) all &= !set.varies(d) || m.strides[d] % modulus == 0;
-    if (all || set.box) return entry.divisible = all;
+    for (int d = 0; d < 3; ++d)
+      all &= !set.varies(d) ||
+             static_cast<__int128>(m.strides[d]) * set.box.step[d] % modulus == 0;
+    if (all || set.box.full) return entry.divisible = all;
   }
   bool all = true;
   for (size_t i = 1; i < ctas_.size() && all; ++i) all = !alive_[i] || value(id, i) % modulus == 0;

@@ -43,10 +43,14 @@ class MotionTable {
   // Of an affine motion.
   const std::array<int64_t, 3>& strides(MotionId id) const { return motions_[id].strides; }
 
-  // The corners of the smallest box around the living CTAs, and whether all CTAs in it live.
+  // The smallest grid of one step a dimension around the living CTAs, and whether all CTAs in it
+  // live.
   struct Box {
-    Cta low, high;
+    Cta low, high, step;
     bool full;
+    int64_t count(int dimension) const {
+      return (static_cast<int64_t>(high[dimension]) - low[dimension]) / step[dimension] + 1;
+    }
   };
   Box box() const;
 
@@ -109,13 +113,12 @@ class MotionTable {
   // What the set of living CTAs looks like, found once a generation.
   struct Living {
     uint64_t generation = ~0ull;
-    std::array<uint32_t, 3> low{}, high{};
-    bool box = false;  // every CTA between the corners lives
+    Box box{};
     // Two CTAs that differ in one dimension only, for each dimension in which the CTAs differ at
     // all; without them strides are not determined by values one by one, and `axes` is false.
     bool axes = false;
     std::array<std::array<size_t, 2>, 3> pairs{};
-    bool varies(int dimension) const { return low[dimension] != high[dimension]; }
+    bool varies(int dimension) const { return box.low[dimension] != box.high[dimension]; }
   };
   struct RangeEntry {
     uint64_t generation = ~0ull;

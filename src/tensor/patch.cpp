@@ -130,14 +130,16 @@ std::optional<std::vector<MotionId>> follow_patch(const Patches& patches,
   for (int d = 0; d < 3; ++d) {
     if (written.low[d] == written.high[d]) continue;
     Direction direction;
-    direction.step.count = static_cast<int64_t>(written.high[d]) - written.low[d] + 1;
-    direction.step.cell_step = writers.strides(stored.motion)[d];
+    direction.step.count = written.count(d);
+    const auto stepped = [&](MotionId m) { return Wide{writers.strides(m)[d]} * written.step[d]; };
+    if (!fits(stepped(stored.motion))) return std::nullopt;
+    direction.step.cell_step = static_cast<int64_t>(stepped(stored.motion));
     for (int k = 0; k < anchors; ++k) {
       const MotionId m = terms.anchor(stored.value, k).motion;
-      if (!writers.is_affine(m)) return std::nullopt;
-      direction.step.anchor_steps.push_back(writers.strides(m)[d]);
+      if (!writers.is_affine(m) || !fits(stepped(m))) return std::nullopt;
+      direction.step.anchor_steps.push_back(static_cast<int64_t>(stepped(m)));
     }
-    direction.at = static_cast<int64_t>(cta[d]) - written.low[d];
+    direction.at = (static_cast<int64_t>(cta[d]) - written.low[d]) / written.step[d];
     directions.push_back(std::move(direction));
   }
   for (Direction& d : directions) {
@@ -179,9 +181,12 @@ std::optional<std::vector<MotionId>> follow_patch(const Patches& patches,
     bool solved = true;
     for (int r = 0; r < 3 && solved; ++r) {
       if (bounds.low[r] == bounds.high[r]) continue;
-      int64_t rest = readers.strides(motion)[r];
-      const Wide back = static_cast<Wide>(bounds.low[r]) - reader[r],
-                 ahead = static_cast<Wide>(bounds.high[r]) - reader[r];
+      const int64_t every = bounds.step[r];
+      const Wide stepped = Wide{readers.strides(motion)[r]} * every;
+      if (!fits(stepped)) return std::nullopt;
+      auto rest = static_cast<int64_t>(stepped);
+      const Wide back = (static_cast<Wide>(bounds.low[r]) - reader[r]) / every,
+                 ahead = (static_cast<Wide>(bounds.high[r]) - reader[r]) / every;
       for (size_t i = directions.size(); i-- > 0;) {
         const PatchDimension& step = directions[i].step;
         int64_t times = rest / step.cell_step;
@@ -199,6 +204,12 @@ std::optional<std::vector<MotionId>> follow_patch(const Patches& patches,
         }
       }
       solved = rest == 0;
+      // From a step of the readers to one of the grid.
+      for (std::array<int64_t, 3>& move : moves) {
+        int64_t& by = move[static_cast<size_t>(r)];
+        solved = solved && by % every == 0;
+        by /= every;
+      }
     }
     for (size_t i = 0; i < directions.size() && solved; ++i)
       solved = least[i] >= 0 && most[i] < directions[i].step.count;

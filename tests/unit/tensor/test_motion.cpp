@@ -75,6 +75,25 @@ TEST(Motion, DivisibilityIsThatOfAllLivingCtas) {
   EXPECT_EQ(t.divide_exact(m, 4), t.from_values({0, 0, 3, 0, 6, 0}));
 }
 
+TEST(Motion, LivingCtasAreAGridOfOneStepADimension) {
+  MotionTable t(box(10, 4, 1));
+  t.narrow([&](size_t i) { return t.ctas()[i][0] % 3 == 0 && t.ctas()[i][1] != 1; });
+  const MotionTable::Box gap = t.box();
+  EXPECT_EQ(gap.low, (Cta{0, 0, 0}));
+  EXPECT_EQ(gap.high, (Cta{9, 3, 0}));
+  EXPECT_EQ(gap.step, (Cta{3, 1, 1}));
+  EXPECT_FALSE(gap.full);  // rows 0, 2 and 3
+  t.narrow([&](size_t i) { return t.ctas()[i][1] != 3; });
+  EXPECT_EQ(t.box().step, (Cta{3, 2, 1}));
+  EXPECT_EQ(t.box().count(0) * t.box().count(1), 8);
+  EXPECT_TRUE(t.box().full);
+  EXPECT_EQ(t.range(t.affine(2, -1, 0)).max, 18);
+  EXPECT_EQ(t.range(t.affine(2, -1, 0)).min, -2);
+  // Columns are three apart, rows two: differences of 12 and 4.
+  EXPECT_TRUE(t.divisible(t.affine(4, 2, 0), 4));
+  EXPECT_FALSE(t.divisible(t.affine(4, 2, 0), 8));
+}
+
 TEST(Motion, EqualizeKeepsTheCtasThatAgree) {
   MotionTable t(box(5, 1, 1));
   MotionId a = t.from_values({0, 1, 4, 9, 16}), b = t.from_values({0, 1, 2, 9, 15});
