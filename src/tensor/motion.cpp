@@ -310,7 +310,8 @@ MotionTable::Range MotionTable::range(MotionId id) const {
       if (m.strides[d] == 0) continue;
       ++used;
       __int128 s = m.strides[d];
-      __int128 at_low = s * (static_cast<int64_t>(set.box.low[d]) - static_cast<int64_t>(ctas_[0][d]));
+      __int128 at_low =
+          s * (static_cast<int64_t>(set.box.low[d]) - static_cast<int64_t>(ctas_[0][d]));
       __int128 at_high =
           s * (static_cast<int64_t>(set.box.high[d]) - static_cast<int64_t>(ctas_[0][d]));
       low += std::min(at_low, at_high);
@@ -340,8 +341,7 @@ bool MotionTable::divisible(MotionId id, int64_t modulus) const {
     const Living& set = living();
     bool all = true;
     for (int d = 0; d < 3; ++d)
-      all &= !set.varies(d) ||
-             static_cast<__int128>(m.strides[d]) * set.box.step[d] % modulus == 0;
+      all &= !set.varies(d) || static_cast<__int128>(m.strides[d]) * set.box.step[d] % modulus == 0;
     if (all || set.box.full) return entry.divisible = all;
   }
   bool all = true;
