@@ -171,15 +171,16 @@ void Algebra::add_guarded(Linear& into, CondId c, const Linear& x, int width) {
       add_to(into, linear(flag(condition, width)), k * words_[inner].payload);
       continue;
     }
-    if (condition == kTrue || words_[inner].kind == Kind::BvAdd ||
-        words_[inner].kind == Kind::BvMul) {
-      if (condition == kTrue)
-        add_to(into, linear(inner), k);
-      else {
-        Linear part;
-        add_guarded(part, condition, linear(inner), width);
-        add_to(into, part, k);
-      }
+    const Linear parts = linear(inner);
+    if (condition == kTrue) {
+      add_to(into, parts, k);
+      continue;
+    }
+    // A sum: its terms one by one. What is its own only term is none, such as a product of words.
+    if (parts.terms.size() != 1 || parts.terms[0].first != inner) {
+      Linear part;
+      add_guarded(part, condition, parts, width);
+      add_to(into, part, k);
       continue;
     }
     Word guarded;
