@@ -35,8 +35,12 @@ std::vector<std::optional<Answer>> answer_all(
   run_beside(claim.count(), [&](int i) {
     if (i == 0) return answer(decider);
     Helper& h = helpers[static_cast<size_t>(i) - 1];
-    Decider own(*h.store, options, h.statistics, library, equations);
-    answer(own);
+    {
+      Decider own(*h.store, options, h.statistics, library, equations);
+      answer(own);
+    }
+    h.store.reset();
+    term::end_exact_arithmetic();
   });
   for (const Helper& h : helpers) statistics.merge(h.statistics);
   return answers;

@@ -148,4 +148,6 @@ Rational operator/(const Rational& a, const Rational& b) {
   return r;
 }
 
+void end_exact_arithmetic() { flint_cleanup(); }
+
 }  // namespace coequal::term

@@ -99,4 +99,8 @@ class Rational {
   fmpq_t value_;
 };
 
+// Gives back what exact arithmetic keeps for the calling thread, which is about to end. Values that
+// it made stay good.
+void end_exact_arithmetic();
+
 }  // namespace coequal::term
