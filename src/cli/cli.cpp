@@ -19,6 +19,7 @@
 #include "base/diagnostic.h"
 #include "base/options.h"
 #include "check/run.h"
+#include "cli/init_command.h"
 #include "cli/run_command.h"
 #include "decide/equation.h"
 #include "idiom/recogniser.h"
@@ -386,6 +387,9 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
   RunRequest run_request;
   CLI::App* run_one = app.add_subcommand("run", "Run one program of an instance on numbers");
   declare_run(*run_one, run_request);
+  InitRequest init_request;
+  CLI::App* init = app.add_subcommand("init", "Write a first instance for the kernels of a source");
+  declare_init(*init, init_request);
   CLI::App* list = app.add_subcommand("list", "Print a table of what is supported");
   std::string table;
   std::vector<std::string> names;
@@ -413,6 +417,7 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
     return 0;
   }
   if (idioms->parsed()) return print_idioms(nvcc, arch, ptx, name);
+  if (init->parsed()) return write_first_instance(init_request);
   if (run_one->parsed()) return run_program(run_request);
   return run_check(*check, request, other);
 }

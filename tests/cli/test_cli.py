@@ -330,6 +330,55 @@ class Run(Case):
                 self.assertTrue(done.stderr.startswith("coequal: "), done.stderr)
 
 
+class Init(Case):
+    def test_it_is_valid_as_it_stands(self):
+        kernels = KERNEL.format(name="f", body=DOUBLE) + KERNEL.format(name="g", body=TWICE).partition("64\n")[2]
+        (self.folder / "k.ptx").write_text(kernels)
+        done = self.run_coequal("init", self.folder / "k.ptx")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = (self.folder / "k.toml").read_text()
+        self.assertIn('kernel = "f"', text)
+        self.assertIn('kernel = "g"', text)
+        self.assertIn('source = "k.ptx"', text)
+        # PTX does not tell what is read, and these kernels are of one block.
+        for guessed, right in (
+            ('{ write = "p0" }', '{ read = "p0" }'),
+            ('p0 = { dtype = "f32", shape = [1024], init = "empty" }', 'p0 = { dtype = "f32", shape = [256] }'),
+            ("[1024]", "[256]"),
+            ("grid = [4]", "grid = [1]"),
+        ):
+            self.assertIn(guessed, text)
+            text = text.replace(guessed, right)
+        (self.folder / "k.toml").write_text(text)
+        self.check(0, self.folder / "k.toml")
+
+    def test_kernels_by_name_and_a_file_of_another_name(self):
+        (self.folder / "k.ptx").write_text(KERNEL.format(name="_Z5scaleIfEvPKT_PT_", body=DOUBLE))
+        (self.folder / "below").mkdir()
+        done = self.run_coequal("init", self.folder / "k.ptx", "scale", "-o", self.folder / "below/first.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.folder / "below/first.toml").read_text()
+        self.assertIn('source = "../k.ptx"', text)
+        self.assertIn('{ read = "p0" }', text)  # const in the mangled name
+        self.assertIn('{ write = "p1" }', text)
+        self.assertNotIn("[program_b]\n", text)
+        self.check(1, self.folder / "below/first.toml")  # valid, and 256 of 1,024 cells written
+
+    def test_bad_usage_is_2(self):
+        (self.folder / "k.ptx").write_text(KERNEL.format(name="f", body=DOUBLE))
+        (self.folder / "there.toml").write_text("")
+        (self.folder / "empty.ptx").write_text(".version 7.0\n.target sm_80\n.address_size 64\n")
+        for arguments, message in (
+            (("none.cu",), "no such file or folder"),
+            (("k.ptx", "-o", self.folder / "there.toml"), "it exists already"),
+            (("k.ptx", "missing", "-o", self.folder / "new.toml"), "no kernel 'missing'"),
+            (("empty.ptx",), "empty.ptx has no kernel"),
+        ):
+            done = self.run_coequal("init", self.folder / arguments[0], *arguments[1:])
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(message, done.stderr)
+
+
 class Interruption(Case):
     def test_an_interrupted_run_reports_and_is_130(self):
         """The instance comes through a pipe, so the signal arrives while coequal waits for it."""
