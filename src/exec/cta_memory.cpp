@@ -173,35 +173,43 @@ CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t off
   if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid())
     add_limits(store_, g, true, limits);
   const auto range = index_range(store_, *motions_, base, limits);
-  if (!range || range->count() > kMostPlaces) {
-    abort(pc,
-          "an address depends on data whose declared bounds do not limit it to a few thousand "
-          "places");
-    return {};
+  // A range holds a word that few integers decide more loosely than these do.
+  std::optional<std::vector<IndexPlace>> places =
+      index_places(store_, *motions_, base, limits,
+                   range ? std::min(range->count() - 1, kMostPlaces) : kMostPlaces);
+  if (!places) {
+    if (!range || range->count() > kMostPlaces) {
+      abort(pc,
+            "an address depends on data whose declared bounds do not limit it to a few thousand "
+            "places");
+      return {};
+    }
+    places.emplace();
+    for (int64_t v = range->known + range->low; v <= range->known + range->high; v += range->step)
+      places->push_back({v, range->motion, index_equals(store_, *motions_, base, v, limits)});
   }
-  Addresses places;
-  for (int64_t v = range->low; v <= range->high; v += range->step) {
-    const uint64_t at = static_cast<uint64_t>(range->known + v + offset);
+  Addresses found;
+  for (const IndexPlace& place : *places) {
+    const uint64_t at = static_cast<uint64_t>(place.value + offset);
     const auto l = locate(at, space);
-    MotionId motion = range->motion;
+    MotionId motion = place.motion;
     if ((!l || l->place != Place::Tensor) && motion) {
       concretize(Word::concrete(0, motion), 64);
       motion = 0;
     }
-    const Term when = index_equals(store_, *motions_, base, range->known + v, limits);
-    const auto known = store_.as_bool(when);
+    const auto known = store_.as_bool(place.when);
     if (known && !*known) continue;
     if (!l) {
-      when_ = known ? Term{} : when;
+      when_ = known ? Term{} : place.when;
       report_wild(at, space, thread, pc, is_write);
       when_ = {};
       if (known) return {};
       continue;
     }
     if (known) return {{*l, motion, {}}};
-    places.push_back({*l, motion, when});
+    found.push_back({*l, motion, place.when});
   }
-  return places;
+  return found;
 }
 
 int64_t CtaExecutor::size_of(const Location& at) const {

@@ -1,11 +1,15 @@
 #include "exec/data_index.h"
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "term/float_format.h"
+#include "term/substitute.h"
 
 namespace coequal::exec {
 
@@ -462,6 +466,78 @@ Term index_equals(term::TermStore& store, tensor::MotionTable& motions, const Te
       return plain();
     }
   }
+}
+
+namespace {
+
+// The leaves of input tensors that a word depends on; nothing if there are other free ones than
+// integers.
+std::optional<std::vector<Term>> integers_of(const term::TermStore& store, const Term& word) {
+  std::vector<Term> found, todo{word};
+  absl::flat_hash_set<Term> seen;
+  while (!todo.empty()) {
+    const Term t = todo.back();
+    todo.pop_back();
+    if (!seen.insert(t).second) continue;
+    if (store.kind(t) == Kind::Leaf) {
+      const term::Group& group = store.group(store.groups(t)[0]);
+      if (group.kind == term::Group::Kind::Iota) continue;
+      if (group.kind != term::Group::Kind::Input || store.type(t) == term::kReal)
+        return std::nullopt;
+      found.push_back(t);
+    } else if (store.kind(t) == Kind::Poison || store.kind(t) == Kind::Scalar) {
+      return std::nullopt;
+    }
+    for (int i = 0; i < store.arity(t); ++i) todo.push_back(store.child(t, i));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::vector<IndexPlace>> index_places(term::TermStore& store,
+                                                    tensor::MotionTable& motions, const Term& word,
+                                                    const IndexLimits& limits, int64_t most) {
+  const auto leaves = integers_of(store, word);
+  if (!leaves) return std::nullopt;
+  const Ranges ranges(store, motions);
+  std::vector<IndexRange> values;
+  int64_t combinations = 1;
+  for (const Term& leaf : *leaves) {
+    const auto range = ranges.of(leaf, limits);
+    if (!range || range->motion || range->count() > most / combinations) return std::nullopt;
+    values.push_back(*range);
+    combinations *= range->count();
+  }
+  std::vector<IndexPlace> places;
+  absl::flat_hash_map<std::pair<int64_t, tensor::MotionId>, size_t> known;
+  for (int64_t n = 0; n < combinations; ++n) {
+    absl::flat_hash_map<Term, Term> chosen;
+    Term when = store.boolean(true);
+    int64_t rest = n;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const IndexRange& r = values[i];
+      const int64_t v = r.known + r.low + rest % r.count() * r.step;
+      rest /= r.count();
+      const int width = store.type((*leaves)[i]).width;
+      const uint64_t mask = width >= 64 ? ~0ull : (1ull << width) - 1;
+      const Term constant = store.bits(static_cast<uint64_t>(v) & mask, width);
+      chosen.emplace((*leaves)[i], constant);
+      when = store.make(Kind::And, {when, store.make(Kind::BvEq, {(*leaves)[i], constant})});
+    }
+    term::Substitution choose(store, [&](const Term& t) -> std::optional<Term> {
+      const auto it = chosen.find(t);
+      return it == chosen.end() ? std::nullopt : std::optional(it->second);
+    });
+    const auto at = ranges.of(choose(word), {});
+    if (!at || at->low != at->high) return std::nullopt;
+    const auto [it, fresh] = known.try_emplace({at->known + at->low, at->motion}, places.size());
+    if (fresh)
+      places.push_back({at->known + at->low, at->motion, when});
+    else
+      places[it->second].when = store.make(Kind::Or, {places[it->second].when, when});
+  }
+  return places;
 }
 
 }  // namespace coequal::exec

@@ -49,4 +49,20 @@ std::optional<IndexRange> index_range(const term::TermStore& store, tensor::Moti
 term::Term index_equals(term::TermStore& store, tensor::MotionTable& motions,
                         const term::Term& word, int64_t value, const IndexLimits& limits = {});
 
+// A place that a word can be at, for the representative, with the condition for it on the integers
+// that the word depends on.
+struct IndexPlace {
+  int64_t value = 0;
+  tensor::MotionId motion = 0;
+  term::Term when;
+};
+
+// Every value of a word that is a function of a few bounded integers, whatever the function; one
+// place for each of them. Nothing if it depends on anything else, or if the integers take together
+// more than `most` values. Holds where the limits do.
+std::optional<std::vector<IndexPlace>> index_places(term::TermStore& store,
+                                                    tensor::MotionTable& motions,
+                                                    const term::Term& word,
+                                                    const IndexLimits& limits, int64_t most);
+
 }  // namespace coequal::exec

@@ -499,6 +499,30 @@ constexpr InstRow kRows[] = {
      .sym = [](TermStore& store, const Decoded& d, const Term* s,
                Term* o) { o[0] = Build(store).max(s[0], s[1], is_signed(d.type)); },
      .manual = "9.7.1.13"},
+    {.pattern = "min.relu.s32 d, a, b",
+     .conc =
+         [](const Decoded&, const uint64_t* s, uint64_t* o) {
+           const int64_t less = std::min(sign_extend(s[0], 32), sign_extend(s[1], 32));
+           o[0] = static_cast<uint64_t>(std::max<int64_t>(less, 0));
+         },
+     .sym =
+         [](TermStore& store, const Decoded&, const Term* s, Term* o) {
+           Build b(store);
+           o[0] = b.max(b.min(s[0], s[1], true), b.bits(0, 32), true);
+         },
+     .manual = "9.7.1.12"},
+    {.pattern = "max.relu.s32 d, a, b",
+     .conc =
+         [](const Decoded&, const uint64_t* s, uint64_t* o) {
+           const int64_t more = std::max(sign_extend(s[0], 32), sign_extend(s[1], 32));
+           o[0] = static_cast<uint64_t>(std::max<int64_t>(more, 0));
+         },
+     .sym =
+         [](TermStore& store, const Decoded&, const Term* s, Term* o) {
+           Build b(store);
+           o[0] = b.max(b.max(s[0], s[1], true), b.bits(0, 32), true);
+         },
+     .manual = "9.7.1.13"},
     {.pattern = "popc.{b32,b64} d:u32, a",
      .conc = [](const Decoded&, const uint64_t* s,
                 uint64_t* o) { o[0] = static_cast<uint64_t>(std::popcount(s[0])); },

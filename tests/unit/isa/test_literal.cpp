@@ -28,6 +28,11 @@ TEST(Integer, WrapsAndSaturates) {
   EXPECT_EQ(one("neg.s64 %rd1, %rd2;", {1}), ~uint64_t{0});
   EXPECT_EQ(one("min.s16 %h1, %h2, %h3;", {0xffff, 1}), 0xffffu);
   EXPECT_EQ(one("min.u16 %h1, %h2, %h3;", {0xffff, 1}), 1u);
+  // .relu clamps a negative result to 0.
+  EXPECT_EQ(one("min.relu.s32 %r1, %r2, %r3;", {5, 7}), 5u);
+  EXPECT_EQ(one("min.relu.s32 %r1, %r2, %r3;", {0xfffffffe, 7}), 0u);
+  EXPECT_EQ(one("max.relu.s32 %r1, %r2, %r3;", {0xfffffffe, 7}), 7u);
+  EXPECT_EQ(one("max.relu.s32 %r1, %r2, %r3;", {0xfffffffe, 0x80000000}), 0u);
   EXPECT_EQ(one("sad.s32 %r1, %r2, %r3, %r4;", {0xfffffffe, 3, 10}), 15u);
   EXPECT_EQ(one("sad.u32 %r1, %r2, %r3, %r4;", {3, 5, 10}), 12u);
 }
