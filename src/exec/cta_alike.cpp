@@ -10,6 +10,7 @@ namespace coequal::exec {
 bool CtaExecutor::load_alike(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc) {
   const ptx::Operand& address = d.text->operands[1];
   if (!address.base_is_register || fork_ || predicated_ & mask || last_) return false;
+  if (d.semantics != isa::Semantics::Weak || d.is_volatile) return false;
   const Bank& base = warp.registers[address.reg];
   if ((base.addresses() & mask) != mask) return false;
   const int first = std::countr_zero(mask);
