@@ -403,7 +403,8 @@ int run(int argc, const char* const* argv, const OtherForm* other) {
   idioms->add_option("--nvcc", nvcc, "The CUDA compiler to call");
   idioms->add_option("--arch", arch, "Target architecture");
   std::string ptx, name = "triton";
-  idioms->add_option("--ptx", ptx, "Take PTX from this folder: FUNCTION_DTYPE.ptx, kernel 'probe'");
+  idioms->add_option("--ptx", ptx,
+                     "Take PTX from this folder: FUNCTION_DTYPE_SIZES.ptx, kernel 'probe'");
   idioms->add_option("--name", name, "What made that PTX");
   try {
     app.parse(argc, argv);

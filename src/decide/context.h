@@ -14,6 +14,7 @@
 #include "decide/decider.h"
 #include "decide/equation.h"
 #include "decide/gelu.h"
+#include "decide/points.h"
 #include "decide/snap.h"
 #include "decide/softplus.h"
 #include "idiom/recogniser.h"
@@ -67,6 +68,8 @@ struct Question {
   // The programs' own constants, if those of a and b were snapped: a witness must hold for them
   // too.
   term::Term written_a, written_b;
+  // Before library code was read as the functions that it computes.
+  term::Term code_a, code_b;
   term::TypeClass type = term::TypeClass::Real;
   // Canonical values of real terms; empty if the budget did not suffice.
   std::optional<Value> value_a, value_b;
@@ -104,6 +107,9 @@ inline Answer proved(const char* procedure) {
   answer.procedure = procedure;
   return answer;
 }
+
+// A search for inputs at which the sides of a question differ.
+PointSearch search_points(const Context& context, const Question& question);
 
 // Whether a condition holds for all inputs, by cases and by Z3. Remembered.
 bool always_true(Context& context, CondId c, const Budget& budget);

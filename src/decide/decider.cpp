@@ -35,9 +35,8 @@ Term without_motion(const term::TermStore& store, const Term& t) {
   });
 }
 
-// The term as it is asked about: no motion, library code read as the functions that it computes.
-Term prepared(Context& context, const Term& t, idiom::FunctionSet* used = nullptr) {
-  const Term still = without_motion(context.store, t);
+// The term as it is asked about: library code read as the functions that it computes.
+Term prepared(Context& context, const Term& still, idiom::FunctionSet* used = nullptr) {
   if (!context.options.assumes("library-approximation")) return still;
   const idiom::Recogniser::Reading reading = context.recognise(still);
   if (used) *used |= reading.used;
@@ -61,8 +60,10 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   Context& context = state_->context;
   Question q;
   idiom::FunctionSet used;
-  q.a = prepared(context, a, &used);
-  q.b = prepared(context, b, &used);
+  q.code_a = without_motion(context.store, a);
+  q.code_b = without_motion(context.store, b);
+  q.a = prepared(context, q.code_a, &used);
+  q.b = prepared(context, q.code_b, &used);
   q.type = context.store.type(q.a).cls;
   CHECK(context.store.type(q.a) == context.store.type(q.b));
   Answer answer;
@@ -113,6 +114,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
           Question again;
           again.a = a2, again.b = b2;
           again.written_a = q.a, again.written_b = q.b;
+          again.code_a = q.code_a, again.code_b = q.code_b;
           again.type = q.type;
           q = std::move(again);
           found = decide_identical(context, q, budget);
@@ -163,7 +165,7 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
 PoisonAnswer Decider::poison(const Term& t, const Budget& budget) {
   Context& context = state_->context;
   PoisonAnswer answer;
-  const Term still = prepared(context, t);
+  const Term still = prepared(context, without_motion(context.store, t));
   if (!context.store.has_poison(still)) {
     answer.kind = PoisonAnswer::Kind::Never;
     return answer;
@@ -193,7 +195,8 @@ bool Decider::always_undefined(const Term& t) {
   if (context.store.is_total(t)) return false;
   // Constants fold in the condition; a condition on data that happens never to hold is an empty
   // domain instead.
-  return context.store.as_bool(context.definedness.defined(prepared(context, t))) == false;
+  return context.store.as_bool(context.definedness.defined(
+             prepared(context, without_motion(context.store, t)))) == false;
 }
 
 }  // namespace coequal::decide

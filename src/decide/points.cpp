@@ -44,18 +44,87 @@ double magnitude(const Value& v) {
   return std::abs(v.exact ? v.exact->to_double() : v.ball.midpoint());
 }
 
-// How far two values are apart, as a part of the larger one; 1 where that has no meaning.
-double relative_difference(const Value& a, const Value& b) {
-  if (a.kind != Value::Kind::Real || b.kind != Value::Kind::Real) return 1;
-  const double most = std::max(magnitude(a), magnitude(b));
-  if (most == 0) return 1;
-  if (a.exact && b.exact) {
-    const Rational gap = *a.exact - *b.exact;
-    return std::abs(gap.to_double()) / most;
-  }
+// How far two real values are apart; nothing of others.
+std::optional<double> distance(const Value& a, const Value& b) {
+  if (a.kind != Value::Kind::Real || b.kind != Value::Kind::Real) return std::nullopt;
+  if (a.exact && b.exact) return std::abs((*a.exact - *b.exact).to_double());
   const double x = a.exact ? a.exact->to_double() : a.ball.midpoint(),
                y = b.exact ? b.exact->to_double() : b.ball.midpoint();
-  return std::abs(x - y) / most;
+  return std::abs(x - y);
+}
+
+// What the evaluation of a term meets: all nodes but those of arms that are not chosen. Stops when
+// `visit` says so, and says whether it did.
+template <typename Evaluation, typename Visit>
+bool meets(const term::TermStore& store, Evaluation& evaluate, const Term& root, Visit visit) {
+  std::vector<Term> stack{root};
+  absl::flat_hash_set<Term> seen;
+  while (!stack.empty()) {
+    const Term t = stack.back();
+    stack.pop_back();
+    if (!seen.insert(t).second) continue;
+    const Value& v = evaluate(t);
+    if (visit(t, v)) return true;
+    if (store.kind(t) == Kind::Select) {
+      const Value& c = evaluate(store.child(t, 0));
+      stack.push_back(store.child(t, 0));
+      if (c.kind == Value::Kind::Bool) stack.push_back(store.child(t, c.bits ? 1 : 2));
+      continue;
+    }
+    for (int i = 0; i < store.arity(t); ++i) stack.push_back(store.child(t, i));
+  }
+  return false;
+}
+
+// Whether the sign of a zero that was computed is read: reals have one zero only, so the value says
+// nothing about floats.
+template <typename Evaluation>
+bool reads_zero_sign(const term::TermStore& store, Evaluation& evaluate, const Term& root) {
+  return meets(store, evaluate, root, [&](const Term& t, const Value&) {
+    const Kind kind = store.kind(t);
+    if (kind != Kind::BitsOfReal && kind != Kind::CopySign) return false;
+    const Term read = store.child(t, kind == Kind::CopySign ? 1 : 0);
+    if (store.arity(read) == 0 || store.kind(read) == Kind::Abs) return false;
+    const Value& v = evaluate(read);
+    return v.exact && v.exact->is_zero();
+  });
+}
+
+// The largest number near the end of a computation: what its rounding errors are parts of.
+constexpr int kScaleDepth = 6;
+double scale_of(const term::TermStore& store, term::Evaluator& evaluate, const Term& t,
+                int depth = kScaleDepth) {
+  double most = magnitude(evaluate(t));
+  if (depth == 0) return most;
+  auto below = [&](int i) {
+    most = std::max(most, scale_of(store, evaluate, store.child(t, i), depth - 1));
+  };
+  switch (store.kind(t)) {
+    case Kind::Add:
+    case Kind::Min:
+    case Kind::Max:
+      below(0);
+      below(1);
+      break;
+    case Kind::Abs:
+    case Kind::CopySign:
+      below(0);
+      break;
+    case Kind::Select: {
+      const Value& c = evaluate(store.child(t, 0));
+      if (c.kind == Value::Kind::Bool) below(c.bits ? 1 : 2);
+      break;
+    }
+    case Kind::Mul:
+      for (int i = 0; i < 2; ++i)
+        if (const Rational* c = store.as_rational(store.child(t, i)))
+          most = std::max(most, std::abs(c->to_double()) *
+                                    scale_of(store, evaluate, store.child(t, 1 - i), depth - 1));
+      break;
+    default:
+      break;
+  }
+  return most;
 }
 
 }  // namespace
@@ -346,6 +415,9 @@ PointSearch::Difference PointSearch::differ(const Term& a, const Term& b,
       if (same) {
         *va = x;
         *vb = y;
+        if (reads_zero_sign(store_, evaluate, a) || reads_zero_sign(store_, evaluate, b) ||
+            !shown_by_code(at, x, y))
+          return Difference::None;
         return Difference::Values;
       }
     } else if (settled) {
@@ -358,30 +430,35 @@ PointSearch::Difference PointSearch::differ(const Term& a, const Term& b,
   return Difference::None;
 }
 
+bool PointSearch::is_small(const Term& a, const Term& b, const term::Assignment& at,
+                           const Value& va, const Value& vb) const {
+  const auto gap = distance(va, vb);
+  if (!gap) return false;
+  term::Evaluator evaluate = term::make_evaluator(store_, at, kPrecisions[0]);
+  return *gap < kSmall * std::max(scale_of(store_, evaluate, a), scale_of(store_, evaluate, b));
+}
+
+bool PointSearch::shown_by_code(const term::Assignment& at, const Value& va,
+                                const Value& vb) const {
+  if (!code_) return true;
+  term::Evaluation<term::CodeDomain> evaluate(store_, term::CodeDomain(store_, at, kPrecisions[0]));
+  const Value x = evaluate(code_->first), y = evaluate(code_->second);
+  if (reads_zero_sign(store_, evaluate, code_->first) ||
+      reads_zero_sign(store_, evaluate, code_->second))
+    return false;
+  const auto read = distance(va, vb), computed = distance(x, y);
+  if (read && computed) return *computed >= *read / 2;
+  return term::same_value(x, y) != true;
+}
+
 bool PointSearch::overflows(const Term& root, const term::Assignment& at, bool doubles) const {
   const Rational most = Rational::from_double(dtype_max_finite(doubles ? DType::F64 : DType::F32));
   term::Evaluator evaluate = term::make_evaluator(store_, at, 96);
-  std::vector<Term> stack{root};
-  absl::flat_hash_set<Term> seen;
-  while (!stack.empty()) {
-    const Term t = stack.back();
-    stack.pop_back();
-    if (!seen.insert(t).second) continue;
-    const Value& v = evaluate(t);
-    if (store_.type(t) == term::kReal && v.kind == Value::Kind::Real) {
-      if (v.exact ? (v.exact->sign() < 0 ? -*v.exact : *v.exact) > most
-                  : std::abs(v.ball.midpoint()) > most.to_double())
-        return true;
-    }
-    if (store_.kind(t) == Kind::Select) {
-      const Value& c = evaluate(store_.child(t, 0));
-      stack.push_back(store_.child(t, 0));
-      if (c.kind == Value::Kind::Bool) stack.push_back(store_.child(t, c.bits ? 1 : 2));
-      continue;
-    }
-    for (int i = 0; i < store_.arity(t); ++i) stack.push_back(store_.child(t, i));
-  }
-  return false;
+  return meets(store_, evaluate, root, [&](const Term& t, const Value& v) {
+    if (!(store_.type(t) == term::kReal) || v.kind != Value::Kind::Real) return false;
+    return v.exact ? (v.exact->sign() < 0 ? -*v.exact : *v.exact) > most
+                   : std::abs(v.ball.midpoint()) > most.to_double();
+  });
 }
 
 Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, Point point,
@@ -394,7 +471,7 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
   const auto holds = [&](const Point& p) {
     const term::MapAssignment at = assignment(g, p);
     if (differ(a, b, at, &va, &vb) != kind) return false;
-    if (small_does_not_count && relative_difference(va, vb) < kSmall) return false;
+    if (small_does_not_count && is_small(a, b, at, va, vb)) return false;
     return overflow || (!overflows(a, at, g.doubles) && !overflows(b, at, g.doubles));
   };
   // Whole ranges of variables to zero first, then single ones; the effort is bounded.
@@ -478,7 +555,7 @@ std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
       if (!overflowing) overflowing = {p, d};
       return false;
     }
-    if (rounded && d == Difference::Values && relative_difference(va, vb) < kSmall) return false;
+    if (rounded && d == Difference::Values && is_small(a, b, at, va, vb)) return false;
     if (scaled && d == Difference::Values && is_subnormal(va, g.doubles) &&
         is_subnormal(vb, g.doubles))
       return false;
@@ -510,7 +587,7 @@ std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b,
   if (d == Difference::None || (d == Difference::OneSide && options_.assumes("domain-exclusion")))
     return std::nullopt;
   if (d == Difference::Values && rounding_excuses() && has_rounded_constant(g) &&
-      relative_difference(va, vb) < kSmall)
+      is_small(a, b, assignment(g, p), va, vb))
     return std::nullopt;
   return describe(g, a, b, std::move(p), d, budget);
 }

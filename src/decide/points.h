@@ -24,6 +24,10 @@ class PointSearch {
   PointSearch(const term::TermStore& store, const Options& options)
       : store_(store), options_(options) {}
 
+  // The terms before library code was read as the functions that it computes. A difference that
+  // they do not show is that of an approximation that was read on one side only.
+  void set_code(const term::Term& a, const term::Term& b) { code_ = {a, b}; }
+
   // A confirmed difference of a and b, made small; nothing if none of the points shows one.
   std::optional<Refutation> refute(const term::Term& a, const term::Term& b,
                                    const Budget& budget) const;
@@ -71,6 +75,11 @@ class PointSearch {
   enum class Difference : uint8_t { None, Values, OneSide };
   Difference differ(const term::Term& a, const term::Term& b, const term::Assignment& at,
                     term::Value* va, term::Value* vb) const;
+  // Whether a difference is small beside the numbers that the results are computed from.
+  bool is_small(const term::Term& a, const term::Term& b, const term::Assignment& at,
+                const term::Value& va, const term::Value& vb) const;
+  bool shown_by_code(const term::Assignment& at, const term::Value& va,
+                     const term::Value& vb) const;
   bool has_rounded_constant(const Ground& ground) const;
   bool builds_floats(const term::Term& t) const;
   // Whether a tiny difference may be a rounded constant's or an approximation's.
@@ -83,6 +92,7 @@ class PointSearch {
 
   const term::TermStore& store_;
   const Options& options_;
+  std::optional<std::pair<term::Term, term::Term>> code_;
 };
 
 }  // namespace coequal::decide

@@ -1,6 +1,5 @@
 // The short procedures: identical terms, canonical forms, refutation.
 #include "decide/context.h"
-#include "decide/points.h"
 
 namespace coequal::decide {
 
@@ -47,11 +46,17 @@ std::optional<Answer> decide_canonical(Context& context, Question& q, const Budg
   return std::nullopt;
 }
 
+PointSearch search_points(const Context& context, const Question& q) {
+  PointSearch points(context.store, context.options);
+  if (!(q.code_a == q.written_a) || !(q.code_b == q.written_b)) points.set_code(q.code_a, q.code_b);
+  return points;
+}
+
 namespace {
 
 // A difference of the sides, with their constants as written.
 std::optional<Refutation> search(Context& context, const Question& q, const Budget& budget) {
-  const PointSearch points(context.store, context.options);
+  const PointSearch points = search_points(context, q);
   auto found = points.refute(q.a, q.b, budget);
   if (!found || (q.a == q.written_a && q.b == q.written_b)) return found;
   return points.confirm(q.written_a, q.written_b, found->assignment, budget);

@@ -383,7 +383,7 @@ std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& bud
       case z3::unsat:
         return proved("z3");
       case z3::sat: {
-        const PointSearch search(context.store, context.options);
+        const PointSearch search = search_points(context, q);
         const Assignment candidate = translate.candidate(solver.get_model());
         auto found = search.confirm(q.a, q.b, candidate, budget);
         if (found && !(q.a == q.written_a && q.b == q.written_b))

@@ -31,41 +31,6 @@ constexpr size_t kPlainNodes = 6;
 
 double nearest(const Value& v) { return v.exact ? v.exact->to_double() : v.ball.midpoint(); }
 
-// Exact reals, but for bit patterns: those of the nearest encoding. Code reads the bits of rounded
-// sums and of results that it scales.
-class CodeDomain {
- public:
-  using Value = term::Value;
-  CodeDomain(const TermStore& store, const term::Assignment& assignment)
-      : store_(store), exact_(store, assignment, kPrecision) {}
-
-  Value apply(const Term& t, const std::array<const Value*, 3>& args) const {
-    if (store_.kind(t) != Kind::BitsOfReal || args[0]->kind != Value::Kind::Real)
-      return exact_.apply(t, args);
-    const double d = nearest(*args[0]);
-    Value v;
-    v.kind = Value::Kind::Bits;
-    switch (static_cast<term::FloatFormat>(store_.payload(t))) {
-      case term::FloatFormat::F64:
-        v.bits = float_from_double(float_spec(DType::F64), d);
-        return v;
-      case term::FloatFormat::F32:
-        v.bits = float_from_double(float_spec(DType::F32), d);
-        return v;
-      case term::FloatFormat::F16:
-        v.bits = float_from_double(float_spec(DType::F16), d);
-        return v;
-      default:
-        return exact_.apply(t, args);
-    }
-  }
-  int choose(const Value& condition) const { return exact_.choose(condition); }
-
- private:
-  const TermStore& store_;
-  term::ValueDomain exact_;
-};
-
 class Calibration {
  public:
   Calibration(TermStore& store, const ProbedTerm& probed, const Function& function,
@@ -155,7 +120,8 @@ class Calibration {
     const double point[] = {x, y};
     for (size_t i = 0; i < probed_.holes.size(); ++i)
       values.set_leaf(store_.groups(probed_.holes[i])[0], 0, Rational::from_double(point[i]));
-    term::Evaluation<CodeDomain> evaluate(store_, CodeDomain(store_, values));
+    term::Evaluation<term::CodeDomain> evaluate(store_,
+                                                term::CodeDomain(store_, values, kPrecision));
     const Value got = evaluate(probed_.value);
     const std::string where =
         function_.arity == 1 ? fmt::format("at {}", x) : fmt::format("at {}, {}", x, y);

@@ -11,6 +11,7 @@
 
 namespace coequal::idiom {
 
+using term::Rational;
 using term::Term;
 
 namespace {
@@ -84,21 +85,49 @@ std::string probe_source() {
 
 namespace {
 
-// The value, and what is left of it without its guards against infinite and undefined results:
-// compilers move what follows a call into the arms of those.
-std::vector<Term> with_cores(const term::TermStore& store, const Term& value) {
+// A part of a function's code: the function is factor * value + offset.
+struct Part {
+  Term value;
+  Rational factor = 1, offset = 0;
+};
+
+// Constants that cannot be rounded ones.
+bool is_plain(const Rational& c) {
+  constexpr int64_t kMost = 1024;
+  const Rational scaled = c * Rational(kMost);
+  return scaled.is_integer() && scaled < Rational(kMost * kMost) &&
+         Rational(-kMost * kMost) < scaled;
+}
+
+// The value, and what is left of it without what compilers merge with what follows a call: guards
+// against infinite and undefined results, into whose arms it moves, and constants at the end.
+std::vector<Part> with_cores(const term::TermStore& store, const Term& value) {
   auto is_special = [&](const Term& t) {
     bool special = store.arity(t) == 0;
     for (int i = 0; i < store.arity(t); ++i)
       special = special || store.kind(store.child(t, i)) == term::Kind::Infinity;
     return special;
   };
-  std::vector<Term> all{value};
+  std::vector<Part> all{{value}};
+  auto add = [&](const Term& t, Rational factor, Rational offset) {
+    if (!is_direct(store, t)) all.push_back({t, std::move(factor), std::move(offset)});
+  };
   for (size_t i = 0; i < all.size(); ++i) {
-    if (store.kind(all[i]) != term::Kind::Select) continue;
-    for (int arm : {1, 2})
-      if (is_special(store.child(all[i], 3 - arm)) && !is_direct(store, store.child(all[i], arm)))
-        all.push_back(store.child(all[i], arm));
+    const Part part = all[i];
+    const term::Kind kind = store.kind(part.value);
+    if (kind == term::Kind::Select)
+      for (int arm : {1, 2})
+        if (is_special(store.child(part.value, 3 - arm)))
+          add(store.child(part.value, arm), part.factor, part.offset);
+    if (kind != term::Kind::Add && kind != term::Kind::Mul) continue;
+    for (int k : {0, 1}) {
+      const Rational* c = store.as_rational(store.child(part.value, k));
+      if (!c || c->is_zero() || !is_plain(*c)) continue;
+      if (kind == term::Kind::Mul)
+        add(store.child(part.value, 1 - k), part.factor * *c, part.offset);
+      else
+        add(store.child(part.value, 1 - k), part.factor, part.offset + part.factor * *c);
+    }
   }
   return all;
 }
@@ -136,22 +165,26 @@ class Prober {
     outcome.direct = is_direct(store, probed->value);
     if (outcome.direct) return outcome;
     const Term whole = probed->value;
-    for (const Term& value : with_cores(store, whole)) {
-      if (is_known(store, p, value, probed->holes)) {
+    for (const Part& part : with_cores(store, whole)) {
+      if (is_known(store, p, part, probed->holes)) {
         outcome.recognised = true;
         continue;
       }
-      probed->value = value;
+      probed->value = store.make(
+          term::Kind::Add, {store.real(part.offset),
+                            store.make(term::Kind::Mul, {store.real(part.factor), part.value})});
       const std::string fault = calibrate(store, *probed, function, {p.dtype, p.sizes, flushes_});
       std::optional<Template> made;
-      if (fault.empty()) made = make_template(store, value, probed->holes);
+      if (fault.empty()) made = make_template(store, part.value, probed->holes);
       if (made) {
         made->function = p.function;
         made->sizes = p.sizes;
+        made->factor = part.factor;
+        made->offset = part.offset;
         made->origin = fmt::format("{} {}", dtype_name(p.dtype), origin_);
         known_.push_back(std::move(*made));
         outcome.recognised = true;
-      } else if (value == whole) {
+      } else if (part.value == whole) {
         outcome.why = fault.empty() ? "its value mentions more than the arguments" : fault;
         break;
       }
@@ -161,13 +194,14 @@ class Prober {
 
  private:
   // Whether a template at hand reads the value as the function already.
-  bool is_known(term::TermStore& store, const Probe& p, const Term& value,
+  bool is_known(term::TermStore& store, const Probe& p, const Part& part,
                 const std::vector<Term>& holes) const {
     const std::vector<Term> wanted = arguments_of(store, p.sizes, holes);
     for (const Template& t : known_) {
       // "pow(positive)" is known where "pow" is.
       if (!p.function.starts_with(t.function)) continue;
-      const auto fillings = match(store, t, value);
+      if (!(t.factor == part.factor) || !(t.offset == part.offset)) continue;
+      const auto fillings = match(store, t, part.value);
       if (fillings && arguments_of(store, t.sizes, *fillings) == wanted) return true;
     }
     return false;
@@ -194,18 +228,21 @@ std::vector<ProbeOutcome> run_ptx_probes(const std::string& folder, const std::s
   static const std::vector<Probe> all = [] {
     std::vector<Probe> made;
     for (const DType dtype : {DType::F32, DType::F64})
-      for (const Function& f : functions()) {
-        Probe p;
-        p.kernel = "probe";
-        p.function = f.name;
-        p.dtype = dtype;
-        if (!f.positive) made.push_back(std::move(p));
-      }
+      for (const Function& f : functions())
+        for (uint32_t sizes = 0; sizes < 1u << f.arity && !f.positive; ++sizes) {
+          Probe p;
+          p.kernel = "probe";
+          p.function = f.name;
+          p.dtype = dtype;
+          p.sizes = sizes;
+          made.push_back(std::move(p));
+        }
     return made;
   }();
   std::vector<ProbeOutcome> outcomes;
   for (const Probe& p : all) {
-    const std::string path = fmt::format("{}/{}_{}.ptx", folder, p.function, dtype_name(p.dtype));
+    const std::string path =
+        fmt::format("{}/{}_{}_{}.ptx", folder, p.function, dtype_name(p.dtype), p.sizes);
     if (!std::filesystem::exists(path)) continue;
     Result<ptx::Module> module = ptx::parse_file(path);
     if (module)

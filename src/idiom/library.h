@@ -38,8 +38,8 @@ struct ProbeOutcome {
 std::vector<ProbeOutcome> run_probes(const ptx::Module& module, const std::string& origin,
                                      std::vector<Template>& known);
 
-// The templates of a folder of PTX made elsewhere: FUNCTION_DTYPE.ptx (exp_f32.ptx), each with a
-// kernel named `probe`.
+// The templates of a folder of PTX made elsewhere: FUNCTION_DTYPE_SIZES.ptx (exp_f32_0.ptx), each
+// with a kernel named `probe`.
 std::vector<ProbeOutcome> run_ptx_probes(const std::string& folder, const std::string& origin,
                                          std::vector<Template>& known);
 

@@ -41,22 +41,26 @@ Library::Library(std::vector<Template> templates) : templates_(std::move(templat
     const auto function = find_function(t.function);
     CHECK(function);
     functions_.push_back(*function);
-    const Node& root = t.nodes.back();
-    kinds_[static_cast<size_t>(root.kind)] = true;
-    // Of the arguments that stay as they are, a constant tells most.
-    int best = -1;
-    for (int k = 0; k < root.arity; ++k) {
-      const Node& n = t.nodes[root.args[static_cast<size_t>(k)]];
-      if (n.soft) continue;
-      if (best < 0 || n.kind == Kind::RealConst) best = k;
+    for (const uint32_t at : roots_of(t)) {
+      const Node& root = t.nodes[at];
+      // Of the arguments that stay as they are, a constant tells most; what may be decided, least.
+      int best = -1, surety = 0;
+      for (int k = 0; k < root.arity; ++k) {
+        const Node& n = t.nodes[root.args[static_cast<size_t>(k)]];
+        const int sure = n.soft ? 0 : n.decidable ? 1 : n.kind == Kind::RealConst ? 3 : 2;
+        if (sure > surety) best = k, surety = sure;
+      }
+      // What a root folds to must be found by something that stays.
+      if (at + 1 != t.nodes.size() && surety < 2) continue;
+      const uint64_t key =
+          best < 0
+              ? key_of(root.kind, kNoArgument, 0)
+              : key_of(root.kind,
+                       term::is_commutative(root.kind) ? kAnyPosition : static_cast<uint64_t>(best),
+                       label_of(t.nodes[root.args[static_cast<size_t>(best)]]));
+      kinds_[static_cast<size_t>(root.kind)] = true;
+      index_[key].push_back(static_cast<uint16_t>(i));
     }
-    const uint64_t key =
-        best < 0
-            ? key_of(root.kind, kNoArgument, 0)
-            : key_of(root.kind,
-                     term::is_commutative(root.kind) ? kAnyPosition : static_cast<uint64_t>(best),
-                     label_of(t.nodes[root.args[static_cast<size_t>(best)]]));
-    index_[key].push_back(static_cast<uint16_t>(i));
   }
 }
 
@@ -82,8 +86,7 @@ std::optional<Recogniser::Match> Recogniser::find(const Term& t) {
   library_.candidates(store_, t, candidates_);
   for (const uint16_t index : candidates_)
     if (auto fillings = match(store_, library_.templates()[index], t))
-      return Match{library_.function_of(index), library_.templates()[index].sizes,
-                   std::move(*fillings)};
+      return Match{index, std::move(*fillings)};
   return std::nullopt;
 }
 
@@ -137,9 +140,11 @@ Recogniser::Reading Recogniser::operator()(const Term& root) {
       return r.term;
     };
     auto apply = [&](const Match& match, std::vector<Term> fillings) {
-      reading.used.set(match.function);
-      const std::vector<Term> args = arguments_of(store_, match.sizes, std::move(fillings));
-      reading.term = functions()[match.function].meaning(store_, args);
+      const Template& made = library_.templates()[match.index];
+      const size_t function = library_.function_of(match.index);
+      reading.used.set(function);
+      const std::vector<Term> args = arguments_of(store_, made.sizes, std::move(fillings));
+      reading.term = result_of(store_, made, functions()[function].meaning(store_, args));
     };
     if (top.match) {
       std::vector<Term> fillings;

@@ -54,8 +54,7 @@ class Recogniser {
     Reading reading;
   };
   struct Match {
-    size_t function;
-    uint32_t sizes;
+    size_t index;  // of the template
     std::vector<term::Term> fillings;
   };
   std::optional<Match> find(const term::Term& t);

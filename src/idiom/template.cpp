@@ -45,7 +45,7 @@ bool infinity_beside(const Template& t, const Node& n, size_t argument) {
 // How unsure the step from a node to its argument is.
 int step_cost(const Template& t, const Node& n, size_t argument) {
   const Node& child = t.nodes[n.args[argument]];
-  int cost = 1;
+  int cost = n.decidable ? 10 : 1;
   if (constant_beside(t, n, argument)) {
     if (n.soft) cost += 2;
   } else if (term::is_commutative(n.kind)) {
@@ -106,12 +106,29 @@ void prepare(Template& t) {
       n.soft = true;
       continue;
     }
-    n.soft = false;
+    n.soft = n.decidable = false;
     for (uint8_t i = 0; i < n.arity; ++i) {
       const Node& child = t.nodes[n.args[i]];
       if (is_hole(child)) n.soft = true;
       // Constant factors and summands move through chains of their like, infinities absorb.
       if (child.soft && (constant_beside(t, n, i) || infinity_beside(t, n, i))) n.soft = true;
+      switch (n.kind) {
+        case Kind::Less:
+        case Kind::LessEq:
+        case Kind::CopySign:
+          n.decidable = n.decidable || child.soft;
+          break;
+        case Kind::And:
+        case Kind::Or:
+        case Kind::Not:
+          n.decidable = n.decidable || child.decidable;
+          break;
+        case Kind::Select:
+          n.decidable = n.decidable || (i == 0 && child.decidable);
+          break;
+        default:
+          break;
+      }
     }
   }
   t.paths.clear();
@@ -134,6 +151,15 @@ class Search {
   bool plausible(uint32_t at, const Term& term, int depth) const {
     const Node& n = t_.nodes[at];
     if (n.soft) return true;
+    if (n.decidable) {
+      if (n.kind == Kind::Select) {
+        for (const uint32_t arm : {n.args[1], n.args[2]})
+          if (depth > 0 && plausible(arm, term, depth - 1)) return true;
+      } else if (store_.kind(term) == Kind::BoolConst || n.kind == Kind::And ||
+                 n.kind == Kind::Or || n.kind == Kind::Not || n.kind == Kind::CopySign) {
+        return true;
+      }
+    }
     if (store_.kind(term) != n.kind) return false;
     if (n.kind == Kind::RealConst) return store_.rational(term) == n.constant;
     if (store_.payload(term) != n.payload || store_.arity(term) != n.arity) return false;
@@ -179,7 +205,23 @@ class Search {
         return;
       }
     }
+    if (n.kind == Kind::Select && n.decidable && argument > 0 &&
+        (store_.kind(term) != n.kind || !plausible(n.args[0], store_.child(term, 0), kLookDepth)))
+      descend(step + 1, below, term);
     if (store_.kind(term) != n.kind || store_.arity(term) != n.arity) return;
+    // A comparison of a negated argument has been turned round.
+    if (const Rational* c = compared_with(n, argument)) {
+      for (int i = 0; i < 2; ++i) {
+        const Rational* there = store_.as_rational(store_.child(term, i));
+        if (!there) continue;
+        const Term other = store_.child(term, 1 - i);
+        const bool turned = n.kind != Kind::Equal && i == argument;
+        if (*there == *c && !turned) descend(step + 1, below, other);
+        if (*there == -*c && (turned || n.kind == Kind::Equal))
+          descend(step + 1, below, store_.make(Kind::Mul, {store_.real(-1), other}));
+      }
+      return;
+    }
     if (!term::is_commutative(n.kind)) {
       for (uint8_t i = 0; i < n.arity; ++i)
         if (i != argument && !plausible(n.args[i], store_.child(term, i), kLookDepth)) return;
@@ -189,6 +231,13 @@ class Search {
     for (int i = 0; i < 2; ++i)
       if (plausible(n.args[1 - argument], store_.child(term, 1 - i), kLookDepth))
         descend(step + 1, below, store_.child(term, i));
+  }
+
+  // The constant that the argument of a comparison is compared with.
+  const Rational* compared_with(const Node& n, size_t argument) const {
+    if (n.kind != Kind::Less && n.kind != Kind::LessEq && n.kind != Kind::Equal) return nullptr;
+    const Node& other = t_.nodes[n.args[1 - argument]];
+    return other.kind == Kind::RealConst ? &other.constant : nullptr;
   }
 
   TermStore& store_;
@@ -238,7 +287,40 @@ std::optional<uint64_t> number(std::string_view text) {
   return value;
 }
 
+// "abs:1;times:2;plus:1/2"
+bool read_tags(std::string_view tags, Template& t) {
+  while (!tags.empty()) {
+    const size_t colon = tags.find(':'), end = std::min(tags.find(';'), tags.size());
+    if (colon > end) return false;
+    const std::string_view name = tags.substr(0, colon),
+                           value = tags.substr(colon + 1, end - colon - 1);
+    tags.remove_prefix(std::min(end + 1, tags.size()));
+    if (name == "abs") {
+      const auto sizes = number(value);
+      if (!sizes) return false;
+      t.sizes = static_cast<uint32_t>(*sizes);
+      continue;
+    }
+    const auto constant = Rational::from_text(std::string(value));
+    if (!constant || (name != "times" && name != "plus")) return false;
+    (name == "times" ? t.factor : t.offset) = *constant;
+  }
+  return !t.factor.is_zero();
+}
+
 }  // namespace
+
+std::vector<uint32_t> roots_of(const Template& t) {
+  std::vector<uint32_t> all{static_cast<uint32_t>(t.nodes.size() - 1)};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Node& n = t.nodes[all[i]];
+    if (n.kind != Kind::Select || !n.decidable) continue;
+    for (const uint32_t arm : {n.args[1], n.args[2]})
+      if (t.nodes[arm].arity > 0 && std::find(all.begin(), all.end(), arm) == all.end())
+        all.push_back(arm);
+  }
+  return all;
+}
 
 std::optional<Template> make_template(const TermStore& store, const Term& value,
                                       std::span<const Term> holes) {
@@ -267,6 +349,11 @@ std::optional<Template> make_template(const TermStore& store, const Term& value,
   if (foreign || is_hole(t.nodes.back())) return std::nullopt;
   prepare(t);
   return t;
+}
+
+Term result_of(TermStore& store, const Template& t, const Term& function) {
+  return store.make(Kind::Mul, {store.real(Rational(1) / t.factor),
+                                store.make(Kind::Add, {store.real(-t.offset), function})});
 }
 
 std::vector<Term> arguments_of(TermStore& store, uint32_t sizes, std::vector<Term> fillings) {
@@ -345,8 +432,13 @@ std::string to_text(std::span<const Template> templates) {
       if (fresh) text += line + "\n";
       ids.push_back(it->second);
     }
-    text += fmt::format("{} {} {} {}\n", t.sizes ? fmt::format("=abs:{}", t.sizes) : "=",
-                        ids.back(), t.function, t.origin);
+    std::string tags = t.sizes ? fmt::format("abs:{}", t.sizes) : "";
+    const auto tag = [&](const char* name, const Rational& value) {
+      tags += fmt::format("{}{}:{}", tags.empty() ? "" : ";", name, value.to_string());
+    };
+    if (!t.factor.is_one()) tag("times", t.factor);
+    if (!t.offset.is_zero()) tag("plus", t.offset);
+    text += fmt::format("={} {} {} {}\n", tags, ids.back(), t.function, t.origin);
   }
   return text;
 }
@@ -371,11 +463,7 @@ Result<std::vector<Template>> from_text(std::string_view text) {
       const auto root = number(words[1]);
       if (!root || *root >= nodes.size()) return bad("no such node");
       Template t;
-      if (words[0].starts_with("=abs:")) {
-        const auto sizes = number(words[0].substr(5));
-        if (!sizes) return bad("no set of arguments");
-        t.sizes = static_cast<uint32_t>(*sizes);
-      }
+      if (!read_tags(words[0].substr(1), t)) return bad("no set of arguments, or no constant");
       t.function = words[2];
       t.origin = line.substr(static_cast<size_t>(words[3].data() - line.data()));
       // The nodes below the root, in their order.

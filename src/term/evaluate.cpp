@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_bits.h"
 #include "term/float_format.h"
 #include "term/words.h"
 
@@ -507,6 +508,29 @@ Value ValueDomain::unary(Kind kind, const Value& x) const {
 }
 
 // ---- Entry points ----
+
+Value CodeDomain::apply(const Term& t, const std::array<const Value*, 3>& args) const {
+  if (store_.kind(t) != Kind::BitsOfReal || args[0]->kind != Value::Kind::Real)
+    return exact_.apply(t, args);
+  const Value& x = *args[0];
+  const double near = x.exact ? x.exact->to_double() : x.ball.midpoint();
+  const auto encoded = [&](DType dtype) {
+    Value v;
+    v.kind = Value::Kind::Bits;
+    v.bits = float_from_double(float_spec(dtype), near);
+    return v;
+  };
+  switch (static_cast<FloatFormat>(store_.payload(t))) {
+    case FloatFormat::F64:
+      return encoded(DType::F64);
+    case FloatFormat::F32:
+      return encoded(DType::F32);
+    case FloatFormat::F16:
+      return encoded(DType::F16);
+    default:
+      return exact_.apply(t, args);
+  }
+}
 
 std::optional<Value> evaluate_exact(const TermStore& store, const Term& term,
                                     const Assignment& assignment) {

@@ -75,6 +75,22 @@ inline Evaluator make_evaluator(const TermStore& store, const Assignment& assign
   return Evaluator(store, ValueDomain(store, assignment, precision));
 }
 
+// The same, but the bits of a number without an encoding are those of the nearest float. Code reads
+// the bits of rounded sums and of results that it scales.
+class CodeDomain {
+ public:
+  using Value = term::Value;
+  CodeDomain(const TermStore& store, const Assignment& assignment, int precision)
+      : store_(store), exact_(store, assignment, precision) {}
+
+  Value apply(const Term& t, const std::array<const Value*, 3>& args) const;
+  int choose(const Value& condition) const { return exact_.choose(condition); }
+
+ private:
+  const TermStore& store_;
+  ValueDomain exact_;
+};
+
 // The exact value; nothing if a step is irrational or not determined.
 std::optional<Value> evaluate_exact(const TermStore& store, const Term& term,
                                     const Assignment& assignment);

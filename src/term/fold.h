@@ -37,6 +37,8 @@ struct TermStore::Folder {
   Term negated(const Term& x) { return s.make(Kind::Mul, {s.real(-1), x}); }
   // The argument, if the term is (-1) * argument.
   Folded negation_of(const Term& x) const;
+  bool is_positive(const Term& x, int depth = 3) const;
+  bool is_nonnegative(const Term& x, int depth = 3) const;
 
   // fold_condition.cpp
   Folded fold_condition(Kind kind, std::span<const Term> args);

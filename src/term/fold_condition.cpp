@@ -65,9 +65,18 @@ Folded TermStore::Folder::fold_real_comparison(Kind kind, const Term& a, const T
     if (kind == Kind::LessEq) return s.boolean(*p <= *q);
     return s.boolean(*p == *q);
   }
+  // Negations of both sides, or of one beside a constant, turn the order round: compilers compare
+  // the number itself.
+  const Folded minus_a = p ? s.real(-*p) : negation_of(a),
+               minus_b = q ? s.real(-*q) : negation_of(b);
+  if (minus_a && minus_b) return s.make(kind, {*minus_b, *minus_a});
   const bool known = (total(a) || is_infinity(a)) && (total(b) || is_infinity(b));
   if (!known) return std::nullopt;  // an undefined side would make the condition undefined
   if (a == b) return s.boolean(kind != Kind::Less);
+  if (kind == Kind::Less && q && q->sign() <= 0 && is_nonnegative(a)) return s.boolean(false);
+  if (kind == Kind::LessEq && p && p->sign() <= 0 && is_nonnegative(b)) return s.boolean(true);
+  if (kind == Kind::LessEq && q && q->sign() <= 0 && is_positive(a)) return s.boolean(false);
+  if (kind == Kind::Less && p && p->sign() <= 0 && is_positive(b)) return s.boolean(true);
   // -1, 0, 1: below all finite values, finite, above.
   auto rank = [&](const Term& t) { return !is_infinity(t) ? 0 : is_negative_infinity(t) ? -1 : 1; };
   const int x = rank(a), y = rank(b);
@@ -104,6 +113,24 @@ Folded TermStore::Folder::fold_word_comparison(Kind kind, const Term& a, const T
     const Term& x = p ? b : a;
     const bool value = (p ? *p : *q) != 0;
     if (s.kind(x) == Kind::BvOfBool) return value ? s.child(x, 0) : negate(s.child(x, 0));
+    // A single bit is asked whether it is set.
+    if (!value) return negate(s.make(Kind::BvEq, {x, s.bits(1, 1)}));
+  }
+  // The constant part of a word equals that of a constant, or nothing does.
+  if (kind == Kind::BvEq && (p || q)) {
+    const Term& x = p ? b : a;
+    if (s.kind(x) == Kind::BvConcat) {
+      const Term high = s.child(x, 0), low = s.child(x, 1);
+      const int cut = s.type(low).width;
+      const uint64_t value = p ? *p : *q;
+      const auto equals = [&](const Term& part, uint64_t bits) {
+        return s.make(kind, {part, s.bits(bits, s.type(part).width)});
+      };
+      if (const std::optional<uint64_t> bits = s.as_bits(low); bits && !poison(high))
+        return *bits == (value & low_mask(cut)) ? equals(high, value >> cut) : s.boolean(false);
+      if (const std::optional<uint64_t> bits = s.as_bits(high); bits && !poison(low))
+        return *bits == value >> cut ? equals(low, value & low_mask(cut)) : s.boolean(false);
+    }
   }
 
   // Compare below a common extension. A constant side is cut when it lies in the range of the

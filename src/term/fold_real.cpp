@@ -64,6 +64,56 @@ Folded TermStore::Folder::negation_of(const Term& x) const {
   return std::nullopt;
 }
 
+// Whether a term is above 0 wherever it is defined and finite, where that is plain to see.
+bool TermStore::Folder::is_positive(const Term& x, int depth) const {
+  switch (s.kind(x)) {
+    case Kind::RealConst:
+      return rational(x)->sign() > 0;
+    case Kind::Exp2:
+      return total(x);
+    case Kind::Symbol:
+      return true;
+    case Kind::Mul:
+      return depth > 0 && is_positive(s.child(x, 0), depth - 1) &&
+             is_positive(s.child(x, 1), depth - 1);
+    case Kind::Add:
+      for (int i = 0; i < 2; ++i)
+        if (depth > 0 && is_positive(s.child(x, i), depth - 1) &&
+            is_nonnegative(s.child(x, 1 - i), depth - 1))
+          return true;
+      return false;
+    default:
+      return false;
+  }
+}
+
+// Whether a term is at least 0 wherever it is defined, where that is plain to see.
+bool TermStore::Folder::is_nonnegative(const Term& x, int depth) const {
+  switch (s.kind(x)) {
+    case Kind::RealConst:
+      return rational(x)->sign() >= 0;
+    case Kind::Infinity:
+      return !is_negative_infinity(x);
+    case Kind::Abs:
+    case Kind::Exp2:
+    case Kind::Sqrt:
+    case Kind::Symbol:
+    case Kind::RealOfUnsigned:
+      return true;
+    case Kind::Mul:
+      if (s.child(x, 0) == s.child(x, 1)) return true;
+      [[fallthrough]];
+    case Kind::Add:
+      return depth > 0 && is_nonnegative(s.child(x, 0), depth - 1) &&
+             is_nonnegative(s.child(x, 1), depth - 1);
+    case Kind::Max:
+      return depth > 0 &&
+             (is_nonnegative(s.child(x, 0), depth - 1) || is_nonnegative(s.child(x, 1), depth - 1));
+    default:
+      return false;
+  }
+}
+
 bool TermStore::Folder::is_integer_valued(const Term& x) const {
   switch (s.kind(x)) {
     case Kind::RealOfSigned:
@@ -166,6 +216,8 @@ Folded TermStore::Folder::fold_mul(const Term& a, const Term& b) {
   const Rational* p = rational(a);
   const Rational* q = rational(b);
   if (p && q) return s.real(*p * *q);
+  if (const Folded x = negation_of(a), y = negation_of(b); x && y)
+    return s.make(Kind::Mul, {*x, *y});
   for (int swap = 0; swap < 2; ++swap) {
     const Term& c = swap ? b : a;
     const Term& x = swap ? a : b;
@@ -234,6 +286,7 @@ Folded TermStore::Folder::fold_copy_sign(const Term& magnitude, const Term& sign
     return is_negative_infinity(sign) ? negated(size) : size;
   }
   if (magnitude == sign) return magnitude;
+  if (total(sign) && is_nonnegative(sign)) return s.make(Kind::Abs, {magnitude});
   if (s.kind(magnitude) == Kind::Abs) return s.make(Kind::CopySign, {s.child(magnitude, 0), sign});
   if (Folded y = negation_of(magnitude)) return s.make(Kind::CopySign, {*y, sign});
   return std::nullopt;
@@ -246,9 +299,7 @@ Folded TermStore::Folder::fold_unary(Kind kind, const Term& x) {
     case Kind::Abs:
       if (c) return s.real(c->sign() < 0 ? -*c : *c);
       if (infinite) return s.infinity(false);
-      if (s.kind(x) == Kind::Abs || s.kind(x) == Kind::Exp2 || s.kind(x) == Kind::Sqrt ||
-          s.kind(x) == Kind::RealOfUnsigned)
-        return x;  // not negative wherever defined
+      if (is_nonnegative(x)) return x;
       if (Folded y = negation_of(x)) return s.make(Kind::Abs, {*y});
       return std::nullopt;
     case Kind::Sqrt:
