@@ -15,16 +15,21 @@
     print(cq.check(Softmax))
 """
 
-from coequal._capture import capture, module_state
-from coequal._check import NotEquivalent, Spec, Sweep, assert_equivalent, check, spec, sweep
+from coequal._capture import capture, extensions, module_state
+from coequal._check import NotEquivalent, assert_equivalent, check, spec
 from coequal._core import version as __version__
+from coequal._cupy import cupy
+from coequal._functions import Modules, Spec
+from coequal._numba import numba
 from coequal._program import Refused, Scalar, Tensor
 from coequal._record import cuda, launch, ptx, read, readwrite, torch, write
+from coequal._sweep import Sweep, sweep
 from coequal.instance import Defect, Instance, empty, full, input, scalar, values, zeros
 from coequal.result import Result, Witness
 
 __all__ = [
-    "Defect", "Instance", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor", "Witness",
-    "__version__", "assert_equivalent", "capture", "check", "cuda", "empty", "full", "input", "launch", "module_state",
-    "ptx", "read", "readwrite", "scalar", "spec", "sweep", "torch", "values", "write", "zeros",
+    "Defect", "Instance", "Modules", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor",
+    "Witness", "__version__", "assert_equivalent", "capture", "check", "cuda", "cupy", "empty", "extensions", "full",
+    "input", "launch", "module_state", "numba", "ptx", "read", "readwrite", "scalar", "spec", "sweep", "torch",
+    "values", "write", "zeros",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Ordinary host code as a program: it allocates tensors, calls PyTorch operators and launches Triton kernels.
+"""Ordinary host code as a program: it allocates tensors, calls PyTorch operators and launches kernels.
 
-The code runs once on stand-in tensors of PyTorch. A Triton launch inside becomes an operator of the traced graph, so
-that it keeps its place among the others; when the graph is lowered, it becomes a launch again, over the tensors it was
-given.
+The code runs once on stand-in tensors of PyTorch. A launch inside, of Triton or of a CUDA extension, becomes an
+operator of the traced graph, so that it keeps its place among the others; when the graph is lowered, it becomes a
+launch again, over the tensors it was given.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -57,6 +57,7 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
     import torch
     from torch.utils._pytree import tree_flatten, tree_unflatten
 
+    from coequal import _extension
     from coequal._torch import _trace as tracing
 
     launches: list[tuple[Launch, list[torch.Tensor]]] = []
@@ -78,8 +79,11 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
             return fn(*args, **kwargs)
 
     addresses = _Addresses()
-    with _triton_launches(launches, addresses), _cuda_functions(addresses):
+    recorded = _Launches(launches)
+    extensions = _extension.Session(addresses, recorded.add, recorded.argument)
+    with _triton_launches(recorded, addresses), _cuda_functions(addresses), extensions.active():
         graph, structure = tracing.capture(on_device, args, kwargs)
+    launches = [(extensions.finished(launch), tensors) for launch, tensors in launches]
     flat = [a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, Tensor | Scalar)]
     results = Lowering(tracing.Lowering(recorder), graph).run(flat)
     return tree_unflatten(results, structure)
@@ -106,13 +110,19 @@ class _Addresses:
         self._numbers: dict[int, int] = {}
         self._tensors: list[Any] = []  # one of each storage; held, so that no other storage takes its place
 
-    def of(self, tensor: Any) -> int:
+    def start(self, tensor: Any) -> int:
+        """Of the tensor's storage."""
         storage = tensor.untyped_storage()._cdata
         if storage not in self._numbers:
             self._numbers[storage] = len(self._tensors)
             self._tensors.append(tensor)
-        start = self._FIRST + self._numbers[storage] * self._RANGE
-        return start + tensor.storage_offset() * tensor.element_size()
+        return self._FIRST + self._numbers[storage] * self._RANGE
+
+    def of(self, tensor: Any) -> int:
+        return self.start(tensor) + tensor.storage_offset() * tensor.element_size()
+
+    def holds(self, address: int) -> bool:
+        return self._FIRST <= address < self._FIRST + len(self._tensors) * self._RANGE
 
     def tensor(self, address: int) -> tuple[Any, int]:
         """A tensor whose storage the address is in, and how many of its elements beyond its start."""
@@ -134,6 +144,25 @@ class _Slot:
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+
+
+@contextmanager
+def extensions() -> Iterator[None]:
+    """While this lasts, load and load_inline of torch.utils.cpp_extension build nothing: they give modules whose
+    functions run in captured code, without a GPU."""
+    _torch()
+    from coequal import _extension
+
+    with _extension.stand_ins():
+        yield
+
+
+@contextmanager
+def on_device() -> Iterator[None]:
+    """While this lasts, PyTorch claims to have a CUDA device; what is put there stays where it is."""
+    functions, _ = _device_modes()
+    with functions(), _cuda_functions(_Addresses()):
+        yield
 
 
 _NAMESPACE = "coequal"
@@ -233,12 +262,36 @@ def _cuda_functions(addresses: _Addresses) -> Any:
         stack.enter_context(mock.patch.object(FakeTensor, "data_ptr", lambda self: addresses.of(self)))
         for name, answer in answers.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, functools.partial(_answer, answer)))
+        # C++ code is given addresses that nobody dereferences.
+        stack.enter_context(mock.patch.object(torch._C, "_set_warn_deprecated_on_mutable_data_ptr", _answer))
         yield
 
 
+class _Launches(Recorder):
+    """Launches over stand-in tensors: each becomes an operator where it happens."""
+
+    def __init__(self, launches: list[tuple[Launch, list[Any]]]) -> None:
+        super().__init__()
+        self._recorded = launches
+        self._tensors: list[Any] = []  # of the launch that follows
+
+    def argument(self, tensor: Any, beyond: int = 0) -> TensorArgument:
+        """A tensor that the launch is given, `beyond` elements after its start."""
+        from coequal._torch._value import DTYPE_NAMES
+
+        self._tensors.append(tensor)
+        slot = _Slot(len(self._tensors) - 1, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.stride())
+        return TensorArgument(slot, "readwrite", beyond)  # type: ignore[arg-type]
+
+    def add(self, launch: Launch) -> None:
+        tensors, self._tensors = self._tensors, []
+        self._recorded.append((launch, tensors))
+        _operator(len(tensors))(len(self._recorded) - 1, *tensors)
+
+
 @contextmanager
-def _triton_launches(launches: list[tuple[Launch, list[Any]]], addresses: _Addresses) -> Any:
-    """Triton launches of stand-in tensors are appended, and become operators where they happen."""
+def _triton_launches(recorder: _Launches, addresses: _Addresses) -> Any:
+    """Triton launches of stand-in tensors are recorded."""
     try:
         import triton  # noqa: F401
     except ModuleNotFoundError:
@@ -247,31 +300,14 @@ def _triton_launches(launches: list[tuple[Launch, list[Any]]], addresses: _Addre
     import torch
 
     from coequal import _triton
-    from coequal._torch._value import DTYPE_NAMES
-
-    class Launches(Recorder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.tensors: list[torch.Tensor] = []
-
-        def add(self, launch: Launch) -> None:
-            tensors, self.tensors = self.tensors, []
-            launches.append((launch, tensors))
-            _operator(len(tensors))(len(launches) - 1, *tensors)
-
-    recorder = Launches()
 
     def argument(value: Any) -> TensorArgument | None:
         # Triton takes anything with an address and a dtype.
         if isinstance(value, torch.Tensor):
-            tensor, beyond = value, 0
-        elif callable(getattr(value, "data_ptr", None)):
-            tensor, beyond = addresses.tensor(value.data_ptr())
-        else:
-            return None
-        recorder.tensors.append(tensor)
-        slot = _Slot(len(recorder.tensors) - 1, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.stride())
-        return TensorArgument(slot, "readwrite", beyond)  # type: ignore[arg-type]
+            return recorder.argument(value)
+        if callable(getattr(value, "data_ptr", None)):
+            return recorder.argument(*addresses.tensor(value.data_ptr()))
+        return None
 
     with _triton.capturing(recorder, arch(), argument):
         yield

@@ -18,6 +18,7 @@ from coequal._program import (
     FLOAT_DTYPES,
     Argument,
     Bounds,
+    Bytes,
     Immediate,
     Kernel,
     Launch,
@@ -29,7 +30,7 @@ from coequal._program import (
     Tensor,
     TensorArgument,
 )
-from coequal._record import recording
+from coequal._record import notes, recording
 from coequal.instance import VERDICTS, Defect, Instance
 
 
@@ -69,15 +70,18 @@ def _text(text: str) -> _core.Text:
 def record(case: Instance, name: str, file: str, arch: str) -> Question:
     """Runs `setup` and both programs of an instance, and writes down what they launch."""
     case.setup()
-    programs: list[_Program] = [_record_program("a", case.program_a, arch)]
+    programs: list[Program] = [_record_program("a", case.program_a, arch)]
     if case.program_b is not None:
         programs.append(_record_program("b", case.program_b, arch))
+        case._recorded(*programs)
+    of_users = (launch for p in programs for launch in p.launches if launch.kernel.kind == "cu")
+    notes().blocks.update(n for launch in of_users for n in launch.block if n > 1)
     writer = _Writer(_attributes(case), programs)
     return writer.question(name, file, case)
 
 
 @dataclass
-class _Program:
+class Program:
     letter: str
     launches: list[Launch]
     temporaries: list[Tensor]
@@ -85,15 +89,15 @@ class _Program:
     refused: Refused | None = None
 
 
-def _record_program(letter: str, function: Callable[[], Any], arch: str) -> _Program:
+def _record_program(letter: str, function: Callable[[], Any], arch: str) -> Program:
     recorder = Recorder()
     try:
         with recording(recorder, arch):
             returned = function()
     except Refused as refusal:
-        return _Program(letter, recorder.launches, recorder.temporaries, None, refusal)
+        return Program(letter, recorder.launches, recorder.temporaries, None, refusal)
     outputs = None if returned is None else output_tensors(returned)
-    return _Program(letter, recorder.launches, recorder.temporaries, outputs)
+    return Program(letter, recorder.launches, recorder.temporaries, outputs)
 
 
 def output_tensors(returned: Any) -> dict[str, Tensor]:
@@ -129,7 +133,7 @@ def _attributes(case: Instance) -> dict[str, Any]:
     return found
 
 
-def _refusals(programs: Iterable[_Program]) -> Iterator[tuple[str, str, str, str, int]]:
+def _refusals(programs: Iterable[Program]) -> Iterator[tuple[str, str, str, str, int]]:
     for p in programs:
         if p.refused:
             yield p.letter, p.refused.construct, p.refused.reason, p.refused.file or "", p.refused.line or 0
@@ -138,7 +142,7 @@ def _refusals(programs: Iterable[_Program]) -> Iterator[tuple[str, str, str, str
 class _Writer:
     """Names tensors, scalars and sources, and writes them down in the order in which they are met."""
 
-    def __init__(self, attributes: Mapping[str, Any], programs: list[_Program]) -> None:
+    def __init__(self, attributes: Mapping[str, Any], programs: list[Program]) -> None:
         self._refused = list(_refusals(programs))
         # A program that could not be recorded ends the question there: program A alone is checked for defects.
         whole = [p.refused is None for p in programs]
@@ -201,7 +205,7 @@ class _Writer:
         names = dict.fromkeys(self._name(t) for t in self._programs[0].outputs.values())
         return [f"outputs = {_list(_string(n) for n in names)}"]
 
-    def _program(self, key: str, program: _Program) -> Iterator[str]:
+    def _program(self, key: str, program: Program) -> Iterator[str]:
         if not program.launches:
             raise ValueError(f"{key} launches nothing")
         yield f"[{key}]"
@@ -249,6 +253,8 @@ class _Writer:
             return f"{{ {argument.mode} = {_string(self._name(argument.tensor))}{offset} }}"
         if isinstance(argument, ScalarArgument):
             return f"{{ scalar = {_string(self._name(argument.scalar))} }}"
+        if isinstance(argument, Bytes):
+            return f'{{ bytes = "{argument.value.hex()}" }}'
         return _immediate(argument)
 
     def _settings(self, case: Instance) -> Iterator[str]:

@@ -99,7 +99,14 @@ class Immediate:
     value: Number
 
 
-Argument: TypeAlias = TensorArgument | ScalarArgument | Immediate
+@dataclass(frozen=True)
+class Bytes:
+    """A struct, as it lies in memory."""
+
+    value: bytes
+
+
+Argument: TypeAlias = TensorArgument | ScalarArgument | Immediate | Bytes
 
 
 @dataclass(frozen=True)
@@ -113,12 +120,20 @@ class Launch:
     cooperative: bool = False
 
 
+class OwnLaunch:
+    """A kernel of another front end, which makes its launches itself."""
+
+    def launch(self, recorder: Recorder, args: Sequence[object], grid: object, block: object, shared: int) -> None:
+        raise NotImplementedError
+
+
 class Recorder:
     """One program while it is recorded: its launches in order, and the tensors that it alone uses."""
 
     def __init__(self) -> None:
         self.launches: list[Launch] = []
         self.temporaries: list[Tensor] = []
+        self.written: set[Tensor] = set()  # that some launch may have written so far
 
     def new_temporary(self, dtype: str, shape: Sequence[int], init: Init = "empty", **declared: object) -> Tensor:
         """A tensor of this program alone. It is compared only where the program returns it as an output."""
@@ -128,6 +143,8 @@ class Recorder:
 
     def add(self, launch: Launch) -> None:
         self.launches.append(launch)
+        passed = (a for a in launch.args if isinstance(a, TensorArgument) and a.mode != "read")
+        self.written.update(a.tensor for a in passed)
 
 
 class Refused(Exception):

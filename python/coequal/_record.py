@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from coequal import _core
@@ -19,6 +23,7 @@ from coequal._program import (
     Launch,
     Mode,
     Number,
+    OwnLaunch,
     Recorder,
     Scalar,
     ScalarArgument,
@@ -28,6 +33,33 @@ from coequal._program import (
 
 _current: ContextVar[Recorder | None] = ContextVar("coequal_recorder", default=None)
 _arch: ContextVar[str] = ContextVar("coequal_arch", default="sm_80")
+
+
+@dataclass
+class Notes:
+    """What a sweep asks of the programs that are recorded, and what it learns from them."""
+
+    config: int | None = None  # the number of the configuration that autotuners take; None: the first that fits
+    configs: int = 0  # how many the tuner with the most of them has
+    names: list[str] = field(default_factory=list)  # of those that were taken
+    blocks: set[int] = field(default_factory=set)  # sizes that kernels were compiled with or launched with
+
+
+_notes: ContextVar[Notes | None] = ContextVar("coequal_notes", default=None)
+
+
+@contextmanager
+def noting(notes: Notes) -> Iterator[None]:
+    token = _notes.set(notes)
+    try:
+        yield
+    finally:
+        _notes.reset(token)
+
+
+def notes() -> Notes:
+    """Of the sweep that is going on; else ones that nobody reads."""
+    return _notes.get() or Notes()
 
 
 @contextmanager
@@ -76,7 +108,7 @@ def _tensor_argument(tensor: Tensor, mode: Mode, offset: int) -> TensorArgument:
 def cuda(source: str | os.PathLike[str], name: str, flags: Sequence[str] = ()) -> Kernel:
     """A kernel of a CUDA C++ source, a path (also relative to the calling file) or the text itself."""
     if _is_text(source):
-        return Kernel(name, path=_text_file(str(source), name), kind="cu", flags=tuple(flags))
+        return Kernel(name, path=source_file(str(source), name), kind="cu", flags=tuple(flags))
     return Kernel(name, path=_resolve(source), kind="cu", flags=tuple(flags))
 
 
@@ -99,7 +131,7 @@ def _resolve(source: str | os.PathLike[str]) -> str:
     return str(path.resolve())
 
 
-def _text_file(text: str, name: str) -> str:
+def source_file(text: str, name: str) -> str:
     """CUDA C++ for the compiler: a file named by its contents, so that its PTX is found again."""
     folder = Path(_core.default_cache_dir() or ".coequal") / "sources"
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,20 +146,27 @@ def _text_file(text: str, name: str) -> str:
 def launch(
     kernel: Any,
     *args: Any,
-    grid: Any,
+    grid: Any = None,
     block: int | Iterable[int] | None = None,
     shared: int = 0,
     cluster: int | Iterable[int] | None = None,
     cooperative: bool = False,
     **constexprs: Any,
 ) -> None:
-    """Launches a kernel: a Triton function, `cuda(...)` or `ptx(...)`.
+    """Launches a kernel: a Triton function, `cuda(...)`, `ptx(...)`, `cupy(...)` or `numba(...)`.
 
     CUDA C++ and PTX take `block`, and `shared` bytes of dynamic shared memory; a plain number is an i32 or an f32, a
     number of another type is written `scalar("i64", value=4)` or as a numpy scalar. Triton takes its constexprs and
     `num_warps`, `num_stages`, `num_ctas` by name.
     """
     recorder = current()
+    if isinstance(kernel, OwnLaunch):
+        if constexprs or cluster is not None or cooperative:
+            raise ValueError("cluster, cooperative and constants by name are for Triton, CUDA C++ and PTX")
+        kernel.launch(recorder, args, grid, block, shared)
+        return
+    if grid is None:
+        raise ValueError("a launch needs grid=")
     if not isinstance(kernel, Kernel):
         from coequal import _triton
 
@@ -206,3 +245,35 @@ def as_number(value: Any, what: str) -> Number:
     if hasattr(value, "item") and not getattr(value, "shape", ()):
         return value.item()
     raise ValueError(f"{what}: expected a number, found {value!r}")
+
+
+def load_module(path: str | os.PathLike[str]) -> ModuleType:
+    """Runs a file as a module of its own, with its folder in the search path."""
+    real = os.path.realpath(path)
+    name = f"coequal_case_{hashlib.sha256(real.encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, real)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, os.path.dirname(real))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    finally:
+        sys.path.remove(os.path.dirname(real))
+    return module
+
+
+def kept_flags(flags: Iterable[str]) -> list[str]:
+    """Flags that change what the device code means; the target and the optimisation are the check's."""
+    kept, skip = [], False
+    for flag in flags:
+        if skip:
+            skip = False
+        elif flag in ("-gencode", "-arch", "-code", "-Xcompiler", "-Xptxas", "--compiler-options", "--threads", "-t"):
+            skip = True
+        elif re.match(r"-D|-I|-?-use_fast_math|-?-ftz|-?-prec-|-?-fmad|--expt-|--extended-lambda|-U", flag):
+            kept.append(flag)
+    return kept

@@ -40,6 +40,7 @@ from coequal._program import (
     Tensor,
     TensorArgument,
 )
+from coequal._record import notes
 from coequal._target import capability, shared_memory
 
 # Triton's names of types, as they stand in a signature.
@@ -226,9 +227,14 @@ def _tuner_attribute(tuner: Any, name: str) -> Any:
 
 
 def _run_first_config(tuner: Any, *args: Any, **kwargs: Any) -> Any:
-    """In place of measuring: the first configuration that compiles and fits."""
+    """In place of measuring: the first configuration that compiles and fits, or the one that a sweep asks for."""
     tuner.nargs = dict(zip(tuner.arg_names, args))
     configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
+    sweep = notes()
+    sweep.configs = max(sweep.configs, len(configs))
+    if sweep.config is not None:
+        configs = [configs[min(sweep.config, len(configs) - 1)]]
+        sweep.names.append(str(configs[0]))
     failure: Exception | None = None
     for config in configs:
         tuner.best_config = config
@@ -335,11 +341,13 @@ class _Launcher:
         self._kinds = list(source.signature.values())
         self._metadata = metadata
         self._label = source.fn.__name__
+        self._blocks = [n for n in source.constants.values() if type(n) is int and n > 1]
 
     def __call__(self, x: int, y: int, z: int, stream: int, ptx: str, packed: Any, launch: Any, enter: Any, leave: Any,
                  *args: Any) -> None:  # fmt: skip
         capture = self._driver.capture
         assert capture is not None
+        notes().blocks.update(self._blocks)
         m = self._metadata
         passed = [capture.argument(kind, value) for kind, value in _leaves(self._kinds, args)]
         ctas = getattr(m, "num_ctas", 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import re
 import sys
@@ -13,6 +11,7 @@ from types import ModuleType
 
 from coequal import _core
 from coequal._check import question_of
+from coequal._record import load_module
 from coequal.instance import Instance
 
 _USES_COEQUAL = re.compile(r"^\s*(import|from)\s+coequal\b", re.MULTILINE)
@@ -67,25 +66,6 @@ class PythonForm:
             except (Exception, SystemExit) as error:
                 raise ValueError(explain(error, path)) from error
         return self._modules[path]
-
-
-def load_module(path: str) -> ModuleType:
-    """Runs a file as a module of its own, with its folder in the search path."""
-    real = os.path.realpath(path)
-    name = f"coequal_case_{hashlib.sha256(real.encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, real)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, os.path.dirname(real))
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    finally:
-        sys.path.remove(os.path.dirname(real))
-    return module
 
 
 def instance_classes(module: ModuleType) -> list[type[Instance]]:

@@ -47,6 +47,9 @@ class Instance:
 
     program_b: Any = None
 
+    def _recorded(self, a: Any, b: Any) -> None:
+        """Is given both programs when they are recorded, and may change them."""
+
     @classmethod
     def title(cls) -> str:
         """The first line of the docstring."""

@@ -112,6 +112,8 @@ def test_a_sweep_keeps_the_order():
     assert [r.verdict for r in sweep] == ["equivalent", "inequivalent", "equivalent"]
     assert sweep.counts() == {"equivalent": 2, "inequivalent": 1} and not sweep.interrupted
     assert repr(sweep) == "<3 instances: 2 equivalent, 1 inequivalent>"
+    table = [line.split()[:2] for line in str(sweep).split("\n")[1:3]]
+    assert table == [["Doubled", "equivalent"], ["Different", "inequivalent"]]
 
 
 def test_checks_run_on_threads():

@@ -63,6 +63,19 @@ def test_markers_give_options(cases):
     cases.runpytest_subprocess(*ARGUMENTS, "--strict-markers").assert_outcomes(passed=2)
 
 
+def test_expected_failures_and_skips_are_those_of_pytest(cases):
+    marked = CASES.replace("class Same(", "@pytest.mark.xfail(strict=True)\nclass Same(").replace(
+        'expect = "inequivalent"', 'expect = "equivalent"'
+    )
+    marked = marked.replace("class Unlike(", "@pytest.mark.xfail(strict=True, reason='known')\nclass Unlike(")
+    cases.makepyfile(
+        test_cases="import pytest\n" + marked,
+        test_skipped="import pytest\npytestmark = pytest.mark.skip\n" + CASES,
+    )
+    # Same is as expected, which a strict expectation of failure does not allow.
+    cases.runpytest_subprocess(*ARGUMENTS).assert_outcomes(failed=1, xfailed=1, skipped=2)
+
+
 def test_checks_in_functions_follow_markers_too(pytester):
     pytester.makepyfile(
         test_functions="import pytest\n"

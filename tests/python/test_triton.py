@@ -11,6 +11,7 @@ from coequal._record import recording
 
 triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
+libdevice = pytest.importorskip("triton.language.extra.libdevice")
 
 
 @triton.jit
@@ -229,6 +230,34 @@ class FreeScalar(cq.Instance):
     def program_b(self):
         cq.launch(scale, cq.read(self.x), cq.write(self.y), 100, self.factor, BLOCK=32, grid=(4,), num_warps=1)
         return {"y": self.y}
+
+
+@triton.jit
+def hyperbolic(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, libdevice.tanh(tl.load(x + at, mask=at < n)), mask=at < n)
+
+
+def test_functions_of_libdevice_are_what_they_compute():
+    torch = pytest.importorskip("torch")
+
+    class Tanh(Both):
+        def program_a(self):
+            cq.launch(hyperbolic, cq.read(self.x), cq.write(self.y), self.n, BLOCK=128, grid=(1,), num_warps=1)
+            return {"y": self.y}
+
+        def program_b(self):
+            return {"y": cq.torch(torch.tanh, self.x)}
+
+    result = cq.check(Tanh)
+    assert result.verdict == "equivalent" and ("library-approximation", "inlined code is read as tanh") in result.ledger
+
+
+def test_several_ctas_are_a_cluster():
+    x, y = cq.input((256,)), cq.empty((256,))
+    arguments = (cq.read(x), cq.write(y), 256, 2.0)
+    launch = launched(scale, *arguments, BLOCK=128, grid=(2,), num_warps=2, num_ctas=2, arch="sm_90")
+    assert (launch.grid, launch.cluster, launch.block) == ((4, 1, 1), (2,), (64,))
 
 
 def test_free_scalars_keep_their_name():

@@ -20,14 +20,16 @@ from coequal._torch._value import elsewhere
 def _wrapped(t: Lowering, k: Kernel, index: Value, idx: Idx, n: int) -> Reg:
     """An index of the tensor at `idx`, counted from the end if it is negative."""
     place = k.read(index, idx, torch.int64)
-    return place if never_negative(index) else k.select(place.lt(0), place + n, place)
+    return place if _never_negative(t, index) else k.select(place.lt(0), place + n, place)
 
 
-def never_negative(index: Value) -> bool:
-    """Whether the declared bounds say so."""
+def _never_negative(t: Lowering, index: Value) -> bool:
+    """Whether what is declared says so, of a tensor that nothing has written yet."""
     if index.dtype == torch.uint8:
         return True
     source = index.buffer.source if index.buffer else None
+    if source in t.recorder.written:
+        return False
     values = getattr(source, "values", None)
     if values is not None:
         return min(values, default=0) >= 0

@@ -57,14 +57,47 @@ _FURTHER = (
 
 @cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
-    """PyTorch's own decompositions of what the table does not have."""
+    """PyTorch's own decompositions of what the table does not have, and ours of what PyTorch does not decompose."""
     further = get_decompositions([getattr(torch.ops.aten, name).default for name in _FURTHER])
-    return {op: rule for op, rule in {**core_aten_decompositions(), **further}.items() if not has_row(op)}
+    own = {torch.ops.aten.masked_scatter.default: _masked_scatter, torch.ops.aten._pdist_forward.default: _pdist}
+    return {op: rule for op, rule in {**core_aten_decompositions(), **further, **own}.items() if not has_row(op)}
+
+
+def _masked_scatter(x: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+    """The n-th cell under the mask is the n-th of the source."""
+    x, mask = torch.broadcast_tensors(x, mask)
+    place = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
+    return torch.where(mask, source.reshape(-1)[place.clamp_min(0)].reshape(x.shape), x)
+
+
+def _pdist(x: torch.Tensor, p: float = 2.0) -> torch.Tensor:
+    """Distances of all pairs of rows, the earlier one first."""
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return torch.linalg.vector_norm(x[first] - x[second], p, dim=1)
 
 
 def has_row(op: torch._ops.OpOverload) -> bool:
-    name = op._schema.name.removeprefix("aten::")
-    return find(name.rstrip("_") if op._schema.is_mutable else name, op._overloadname) is not None
+    return find(*_functional(op)) is not None
+
+
+@cache
+def _functional(op: torch._ops.OpOverload) -> tuple[str, str]:
+    """Name and overload of the operator, for an in-place or out= form of its functional one: that with the same
+    arguments, as pow_.Scalar is pow.Tensor_Scalar."""
+    name, overload = op._schema.name.removeprefix("aten::"), op._overloadname
+    if not op._schema.is_mutable:
+        return name, overload
+
+    def arguments(schema: Any) -> list[tuple[str, str]]:
+        return [(a.name, str(a.type)) for a in schema.arguments if not a.is_out]
+
+    name = name.rstrip("_")
+    packet = getattr(torch.ops.aten, name, None)
+    for other in packet.overloads() if packet else ():
+        functional = getattr(packet, other)._schema
+        if not functional.is_mutable and arguments(functional) == arguments(op._schema):
+            return name, other
+    return name, overload
 
 
 def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):  # noqa: ANN001, ANN201
@@ -97,6 +130,8 @@ class _Replaced(TorchFunctionMode):
 
 
 def _is_user(frame: FrameType) -> bool:
+    if frame.f_code.co_filename == "<string>":  # code that PyTorch generates
+        return False
     return frame.f_globals.get("__name__", "").split(".")[0] not in ("torch", "coequal", "contextlib")
 
 
@@ -348,9 +383,8 @@ class _GraphLowering:
                 raise Refused(t.operator, refused.reason, *t.source) from refused
             raise
 
-    def _lower(self, target: torch._ops.OpOverload, args: Any, kwargs: Any, name: str | None = None) -> Any:
-        name = name or target._schema.name
-        row = find(name.removeprefix("aten::"), target._overloadname)
+    def _lower(self, target: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:
+        row = find(*_functional(target))
         if row is None:
             if torch.Tag.dynamic_output_shape in target.tags:
                 raise self._t.refuse("the shape of its result depends on data")
@@ -406,13 +440,12 @@ class _GraphLowering:
         names = [name for name, _ in _write_arguments(node)]
         destinations = [self._value(written) for _, written in _write_arguments(node)]
         schema = target._schema
-        functional = schema.name.rstrip("_") if len(names) == 1 else schema.name
         if schema.name.endswith("_native_batch_norm_legit"):
             return self._finish(node, self._lower(target, args, kwargs))
         kwargs = {name: value for name, value in kwargs.items() if name not in names or name == "self"}
         t = self._t
-        t.standin = self._functional_standin(node, functional.removeprefix("aten::"), kwargs)
-        result = self._lower(target, args, kwargs, functional)
+        t.standin = self._functional_standin(node, _functional(target)[0], kwargs)
+        result = self._lower(target, args, kwargs)
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         if len(results) != len(destinations):
             raise t.refuse("this in-place operator is not modelled")

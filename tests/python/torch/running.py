@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from coequal._lower import _Program, _Writer
+from coequal._lower import Program, _Writer
 from coequal._program import Bounds, Recorder, Scalar, Tensor
 from coequal._torch import trace
 from coequal._torch._value import DTYPE_NAMES
@@ -49,7 +49,7 @@ def run(folder: Path, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[
     returned = trace(recorder, fn, [declare(a) for a in args], {k: declare(v) for k, v in (kwargs or {}).items()})
     flat = [returned] if not isinstance(returned, (tuple, list)) else list(returned)
     outputs = {f"out{i}": t for i, t in enumerate(flat) if isinstance(t, Tensor)}
-    program = _Program("a", recorder.launches, recorder.temporaries, outputs)
+    program = Program("a", recorder.launches, recorder.temporaries, outputs)
     question = _Writer(declared, [program]).question("case", "case.py", Instance())
     path = question.save(folder)
     command = [COEQUAL, "run", str(path)]

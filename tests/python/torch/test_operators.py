@@ -502,6 +502,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         real(6),
     ),
     "masked assignment": (lambda x, b: x.clone().masked_fill_(b, 2.0), X, B),
+    "masked_scatter": (lambda x, b, y: x.masked_scatter(b, y), X, B, Y),
+    "pdist": (lambda x: (F.pdist(x), F.pdist(x, 1.0)), X),
     "index_fill": (lambda x, i: x.index_fill(1, i, 3.0), X, torch.tensor([1, 4])),
     "searchsorted": (
         lambda e, x: (
@@ -514,9 +516,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     # In place
     "in place": (lambda x: (x.clone().add_(2).mul_(3), x.clone().relu_(), x.clone().zero_(), x.clone().fill_(2)), X),
+    "powers in place": (lambda x: (x.clone().pow_(2), x.clone().square_(), x.abs().pow_(x)), X),
     "views in place": (lambda x: ((x + 1).t_()[1:], x.clone().unsqueeze_(1).squeeze_(1).mul_(2)), X),
     "assignment to views": (lambda x, y: (_assigned(x, y),), X, Y),
     "input written": (lambda x, y: (x.add_(y), x * 2), X, Y),
+    "index written in place": (lambda x, i: x[i.sub_(3)], X, torch.tensor([2, 0, 1])),
     "in place in the wider dtype": (
         lambda i, j: (i.clone().floor_divide_(j), i.clone().fmod_(j), i.clone().clamp_(max=j - 200), i.clone() >= j),
         torch.tensor([100, -100, 7, 127, -128], dtype=torch.int8),

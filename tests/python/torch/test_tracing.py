@@ -20,6 +20,11 @@ def traced(fn: Callable[..., Any], *args: Any) -> tuple[Recorder, Any]:
     return recorder, trace(recorder, fn, args, {})
 
 
+def test_a_function_of_pytorch_is_at_the_line_that_traces_it() -> None:
+    recorder, _ = traced(torch.softmax, Tensor("x", "f32", (2, 3)), 1)
+    assert all("test_tracing.py" in (launch.kernel.text or "") for launch in recorder.launches)
+
+
 def test_refusal_names_operator_and_line() -> None:
     def drop(x: torch.Tensor) -> torch.Tensor:
         y = x + 1
