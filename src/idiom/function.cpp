@@ -33,6 +33,17 @@ Term times_pi(TermStore& s, const Term& x) {
 Term positive_power(TermStore& s, Args a) {
   return s.make(Kind::Exp2, {s.make(Kind::Mul, {a[1], s.make(Kind::Log2, {a[0]})})});
 }
+Term reciprocal(TermStore& s, const Term& x) { return s.make(Kind::Div, {s.real(1), x}); }
+// On (0, 2): where 1 - erf is x.
+Term erfc_inverse(TermStore& s, const Term& x) {
+  return s.make(Kind::ErfInv, {s.make(Kind::Add, {s.real(1), s.make(Kind::Mul, {s.real(-1), x})})});
+}
+// sqrt(2) erfinv(2 x - 1)
+Term normcdf_inverse(TermStore& s, const Term& x) {
+  const Term centred = s.make(Kind::Add, {s.make(Kind::Mul, {s.real(2), x}), s.real(-1)});
+  return s.make(Kind::Mul, {s.make(Kind::Mul, {s.real(2), s.symbol(NamedConstant::InvSqrt2)}),
+                            s.make(Kind::ErfInv, {centred})});
+}
 // x to a constant power.
 template <int numerator, int denominator>
 Term power(TermStore& s, Args a) {
@@ -69,13 +80,23 @@ const std::vector<Function> kFunctions = {
     {"erfc", 1, "erfcf($0)", "erfc($0)", of_one<term::make_erfc>, 5},
     {"erfinv", 1, "erfinvf($0)", "erfinv($0)", unary<Kind::ErfInv>, 5},
     {"normcdf", 1, "normcdff($0)", "normcdf($0)", of_one<term::make_normcdf>, 7},
+    {"erfcinv", 1, "erfcinvf($0)", "erfcinv($0)", of_one<erfc_inverse>, 6},
+    {"normcdfinv", 1, "normcdfinvf($0)", "normcdfinv($0)", of_one<normcdf_inverse>, 8},
     {"lgamma", 1, "lgammaf($0)", "lgamma($0)", unary<Kind::LogGamma>, 6, 100},
     {"tgamma", 1, "tgammaf($0)", "tgamma($0)", unary<Kind::Gamma>, 11},
     {"cbrt", 1, "cbrtf($0)", "cbrt($0)", of_one<term::make_cbrt>, 1},
+    {"rcbrt", 1, "rcbrtf($0)", "rcbrt($0)",
+     [](TermStore& s, Args a) { return reciprocal(s, term::make_cbrt(s, a[0])); }, 1},
+    {"rsqrt", 1, "rsqrtf($0)", "rsqrt($0)",
+     [](TermStore& s, Args a) { return reciprocal(s, s.make(Kind::Sqrt, {a[0]})); }, 2},
     {"hypot", 2, "hypotf($0, $1)", "hypot($0, $1)", of_two<term::make_hypot>, 3},
+    {"rhypot", 2, "rhypotf($0, $1)", "rhypot($0, $1)",
+     [](TermStore& s, Args a) { return reciprocal(s, term::make_hypot(s, a[0], a[1])); }, 2},
     {"pow", 2, "powf($0, $1)", "pow($0, $1)", of_two<term::make_pow>, 8},
     {"pow(positive)", 2, "powf($0, $1)", "pow($0, $1)", positive_power, 8, 0, true},
-    // Constant exponents, which compilers fold into the code.
+    // Constant bases and exponents, which compilers fold into the code.
+    {"pow(2,x)", 1, "powf(2.0f, $0)", "pow(2.0, $0)", unary<Kind::Exp2>, 8},
+    {"pow(10,x)", 1, "powf(10.0f, $0)", "pow(10.0, $0)", of_one<term::make_exp10>, 8},
     {"pow(x,2)", 1, "powf($0, 2.0f)", "pow($0, 2.0)", power<2, 1>, 8},
     {"pow(x,3)", 1, "powf($0, 3.0f)", "pow($0, 3.0)", power<3, 1>, 8},
     {"pow(x,4)", 1, "powf($0, 4.0f)", "pow($0, 4.0)", power<4, 1>, 8},

@@ -60,6 +60,11 @@ Library::Library(std::vector<Template> templates) : templates_(std::move(templat
                        label_of(t.nodes[root.args[static_cast<size_t>(best)]]));
       kinds_[static_cast<size_t>(root.kind)] = true;
       index_[key].push_back(static_cast<uint16_t>(i));
+      if (root.kind != term::Kind::CopySign || !root.decidable) continue;
+      const Node& size = t.nodes[root.args[0]];
+      if (size.soft || size.decidable) continue;
+      kinds_[static_cast<size_t>(term::Kind::Abs)] = true;
+      index_[key_of(term::Kind::Abs, 0, label_of(size))].push_back(static_cast<uint16_t>(i));
     }
   }
 }

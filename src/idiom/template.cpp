@@ -208,6 +208,9 @@ class Search {
     if (n.kind == Kind::Select && n.decidable && argument > 0 &&
         (store_.kind(term) != n.kind || !plausible(n.args[0], store_.child(term, 0), kLookDepth)))
       descend(step + 1, below, term);
+    // The sign of a positive filling is no sign.
+    if (n.kind == Kind::CopySign && n.decidable && argument == 0 && store_.kind(term) == Kind::Abs)
+      descend(step + 1, below, store_.child(term, 0));
     if (store_.kind(term) != n.kind || store_.arity(term) != n.arity) return;
     // A comparison of a negated argument has been turned round.
     if (const Rational* c = compared_with(n, argument)) {

@@ -95,8 +95,26 @@ bool rounds_to_integer(FloatSpec spec, const term::Rational& c) {
          size < term::Rational::power_of_two(spec.fraction_bits + 1);
 }
 
-// x + y. Adding and removing such a constant is rounding to an integer; in a directed mode adding
-// it says so already. Removing it is exact, so only the mode of adding counts.
+// A sum with such a constant, rounded. Below 2^p (p: fraction bits) a sum keeps halves; a constant
+// well above that is taken to be meant for both signs, a smaller one counts exactly: 2^p alone
+// rounds numbers of its own sign to integers, and others to halves.
+Term rounded_sum(Build& b, FloatSpec spec, const term::Rational& c, Term added, Kind kind) {
+  const term::Rational least = term::Rational::power_of_two(spec.fraction_bits);
+  const bool negative = c.sign() < 0;
+  const term::Rational size = negative ? -c : c;
+  const Term total = b.real_add(b.store().real(c), added), whole = b.op1(kind, total);
+  if (size >= least * term::Rational(5, 4)) return whole;
+  const term::Rational limit = negative ? size - least : least - size;
+  const Term below = negative ? b.op2(Kind::Less, b.store().real(limit), added)
+                              : b.op2(Kind::Less, added, b.store().real(limit));
+  const Term doubled =
+      b.real_add(b.store().real(c * term::Rational(2)), b.real_mul(b.real(2), added));
+  const Term halves = b.real_mul(b.store().real(term::Rational(1, 2)), b.op1(kind, doubled));
+  return b.store().make(Kind::Select, {below, halves, whole});
+}
+
+// x + y. Adding and removing such a constant is rounding; in a directed mode adding it says so
+// already. Removing it is exact, so only the mode of adding counts.
 Term sum(Build& b, const Decoded& d, Term x, Term y) {
   TermStore& store = b.store();
   const Term total = b.real_add(x, y);
@@ -110,9 +128,12 @@ Term sum(Build& b, const Decoded& d, Term x, Term y) {
       for (int i = 0; i < 2; ++i) {
         const term::Rational* added = store.as_rational(store.child(other, i));
         if (added && rounds_to_integer(spec, *added) && added->sign() != c->sign())
-          return b.real_add(b.op1(Kind::RoundEven, other), swap ? x : y);
+          return b.real_add(
+              rounded_sum(b, spec, *added, store.child(other, 1 - i), Kind::RoundEven),
+              swap ? x : y);
       }
-    if (d.rounding != FloatRounding::NearestEven) return b.op1(rounding_kind(d.rounding), total);
+    if (d.rounding != FloatRounding::NearestEven)
+      return rounded_sum(b, spec, *c, other, rounding_kind(d.rounding));
   }
   return total;
 }

@@ -19,6 +19,8 @@ ONE = (
     "erf erfc erfinv normcdf lgamma tgamma cbrt"
 ).split()
 ODD = "tanh sinh sin tan sinpi asin atan erf erfinv cbrt".split()
+# Not read in double precision: `coequal list idioms` says why.
+NOT_READ = {"sin", "cos", "tan"}
 EVEN = "cosh cos cospi".split()
 # f is a literal's suffix and a function's: expf, 1.0f; empty in double precision.
 ARGUMENTS = {
@@ -33,6 +35,11 @@ ARGUMENTS = {
 RESULTS = {"less": "{v} - 1.0{f}", "fma": "{v} * 0.5{f} + 0.5{f}", "factor": "x * {v}", "negated": "-{v}"}
 EQUAL = {
     "erf": ("erf{f}(x)", "1.0{f} - erfc{f}(x)"),
+    "erfcinv": ("erfcinv{f}(x)", "erfinv{f}(1.0{f} - x)"),
+    "rcbrt": ("rcbrt{f}(x)", "1.0{f} / cbrt{f}(x)"),
+    "rhypot": ("rhypot{f}(x, z)", "1.0{f} / hypot{f}(-x, z)"),
+    "pow-of-two": ("pow{f}(2.0{f}, x)", "exp2{f}(x)"),
+    "pow-of-ten": ("pow{f}(10.0{f}, -x)", "exp10{f}(-x)"),
     "erf-of-minus": ("erf{f}(x)", "erfc{f}(-x) - 1.0{f}"),
     "erfc-of-minus": ("erfc{f}(-x)", "2.0{f} - erfc{f}(x)"),
     "normcdf-of-minus": ("normcdf{f}(-x)", "1.0{f} - normcdf{f}(x)"),
@@ -97,11 +104,17 @@ def cases(f: str) -> dict[str, tuple[str, str, str]]:
     return all_cases
 
 
+def is_read(name: str, dtype: str) -> bool:
+    return dtype == "f32" or not NOT_READ.intersection(name.split("_"))
+
+
 def write(folder: pathlib.Path, dtype: str, flags: list[str]) -> None:
     t, r, f = ("float", "f", "f") if dtype == "f32" else ("double", "d", "")
     all_cases = cases(f)
     source = SOURCE.format(t=t, r=r)
     for name, (verdict, a, b) in all_cases.items():
+        if not is_read(name, dtype):
+            continue
         source += KERNEL.format(name=name + "_a", t=t, value=a) + KERNEL.format(name=name + "_b", t=t, value=b)
         text = 'outputs = ["y"]\n[tensors]\n'
         for tensor, init in (("x", "input"), ("z", "input"), ("y", "empty")):
@@ -124,9 +137,12 @@ def main() -> int:
         write(folder, options.dtype, ["-use_fast_math"] if options.fast else [])
         command = [options.coequal, "check", "--expect", "--quiet", "--budget", "20", str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
-        for line in done.stdout.splitlines():
-            if not line.startswith("  as expected"):
-                print(line)
+        # Each verdict is followed by whether it was expected; the last line counts.
+        lines = done.stdout.splitlines()
+        for verdict, judgement in zip(lines, lines[1:]):
+            if not verdict.startswith(" ") and judgement.startswith(" ") and judgement.strip() != "as expected":
+                print(verdict, judgement.strip())
+        print("\n".join(lines[-1:]))
         print(done.stderr, end="", file=sys.stderr)
         return done.returncode
 

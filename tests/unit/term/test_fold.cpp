@@ -232,6 +232,41 @@ TEST_F(Fold, Conditions) {
   expect_kept(Kind::Equal, {x, y});
 }
 
+TEST_F(Fold, NegationsTurnComparisonsRound) {
+  EXPECT_EQ(make(Kind::Less, {neg(x), real(3)}), make(Kind::Less, {real(-3), x}));
+  EXPECT_EQ(make(Kind::LessEq, {real(3), neg(partial)}), make(Kind::LessEq, {partial, real(-3)}));
+  EXPECT_EQ(make(Kind::Less, {neg(x), neg(y)}), make(Kind::Less, {y, x}));
+  EXPECT_EQ(make(Kind::Equal, {neg(x), real(2)}), make(Kind::Equal, {x, real(-2)}));
+  EXPECT_EQ(make(Kind::Mul, {neg(x), neg(y)}), make(Kind::Mul, {x, y}));
+  expect_kept(Kind::Less, {neg(x), y});
+}
+
+TEST_F(Fold, PlainSignsDecide) {
+  const Term square = make(Kind::Mul, {x, x}), power = make(Kind::Exp2, {x});
+  EXPECT_EQ(make(Kind::Less, {square, real(0)}), no);
+  EXPECT_EQ(make(Kind::LessEq, {real(-1), square}), yes);
+  EXPECT_EQ(make(Kind::LessEq, {power, real(0)}), no);
+  EXPECT_EQ(make(Kind::Less, {real(0), make(Kind::Add, {power, square})}), yes);
+  EXPECT_EQ(make(Kind::Abs, {square}), square);
+  EXPECT_EQ(make(Kind::CopySign, {y, square}), make(Kind::Abs, {y}));
+  // A square may be 0; an undefined operand leaves the comparison undefined.
+  expect_kept(Kind::Less, {real(0), square});
+  expect_kept(Kind::LessEq, {square, real(0)});
+  expect_kept(Kind::Less, {make(Kind::Mul, {partial, partial}), real(0)});
+  expect_kept(Kind::CopySign, {y, make(Kind::Mul, {partial, partial})});
+  expect_kept(Kind::Less, {make(Kind::Mul, {x, y}), real(0)});
+}
+
+TEST_F(Fold, EqualityWithAConstantLooksAtTheRest) {
+  const Term low = extract(n, 0, 1);
+  EXPECT_EQ(make(Kind::BvEq, {low, s.bits(0, 1)}),
+            make(Kind::Not, {make(Kind::BvEq, {low, s.bits(1, 1)})}));
+  const Term middle = extract(n, 5, 8), word_of_it = concat(middle, s.bits(1, 24));
+  EXPECT_EQ(make(Kind::BvEq, {word_of_it, word(0x07000001)}),
+            make(Kind::BvEq, {middle, s.bits(7, 8)}));
+  EXPECT_EQ(make(Kind::BvEq, {word_of_it, word(0x07000000)}), no);
+}
+
 TEST_F(Fold, Select) {
   EXPECT_EQ(make(Kind::Select, {yes, x, partial}), x);
   EXPECT_EQ(make(Kind::Select, {c, x, x}), x);
