@@ -28,7 +28,7 @@ def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | No
     small known tensors. With `state`, fn is a module and these tensors are its parameters and buffers (see
     module_state); without, they are known data.
     """
-    torch = _torch()
+    torch = needed_torch()
     if state is None:
         return _trace(current(), fn, args, kwargs)
     if not isinstance(fn, torch.nn.Module):
@@ -38,14 +38,14 @@ def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | No
 
 def module_state(module: Any) -> dict[str, Tensor]:
     """Parameters and buffers of a module as inputs: free, whatever their values are now."""
-    _torch()
+    needed_torch()
     from coequal._torch._value import DTYPE_NAMES
 
     held = [*module.named_parameters(), *module.named_buffers()]
     return {name: Tensor("", DTYPE_NAMES[t.dtype], tuple(t.shape)) for name, t in held}
 
 
-def _torch() -> Any:
+def needed_torch() -> Any:
     try:
         import torch
     except ModuleNotFoundError as error:
@@ -150,7 +150,7 @@ class _Slot:
 def extensions() -> Iterator[None]:
     """While this lasts, load and load_inline of torch.utils.cpp_extension build nothing: they give modules whose
     functions run in captured code, without a GPU."""
-    _torch()
+    needed_torch()
     from coequal import _extension
 
     with _extension.stand_ins():

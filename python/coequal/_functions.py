@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from coequal import _capture
 from coequal._capture import capture, module_state
 from coequal._lower import Program, output_tensors
 from coequal._program import Launch, Tensor, TensorArgument
@@ -121,10 +122,7 @@ class Modules(Functions):
         super().__init__(None, None, ())  # type: ignore[arg-type]
 
     def setup(self) -> None:
-        import torch
-
-        from coequal import _capture
-
+        torch = _capture.needed_torch()
         folder = Path(inspect.getfile(type(self))).parent
         with _capture.on_device(), _capture.extensions(), torch.random.fork_rng(devices=()):
             torch.manual_seed(0)

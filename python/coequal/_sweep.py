@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,6 +70,9 @@ class Sweep:
     def __repr__(self) -> str:
         counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.counts().items()))
         return f"<{len(self.rows)} instances: {counted or 'none'}{', interrupted' if self.interrupted else ''}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         """A table with a line for each check; columns in which nothing stands are left out."""

@@ -6,15 +6,18 @@ import os
 import re
 import sys
 import traceback
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
 from coequal import _core
+from coequal._capture import extensions
 from coequal._check import question_of
 from coequal._record import load_module
 from coequal.instance import Instance
 
 _USES_COEQUAL = re.compile(r"^\s*(import|from)\s+coequal\b", re.MULTILINE)
+_USES_TORCH = re.compile(r"^\s*(import|from)\s+torch\b", re.MULTILINE)
 
 
 class PythonForm:
@@ -62,7 +65,8 @@ class PythonForm:
             if not os.path.isfile(path):
                 raise ValueError(f"no such file '{path}'")
             try:
-                self._modules[path] = load_module(path)
+                with extensions() if _USES_TORCH.search(Path(path).read_text()) else nullcontext():
+                    self._modules[path] = load_module(path)
             except (Exception, SystemExit) as error:
                 raise ValueError(explain(error, path)) from error
         return self._modules[path]

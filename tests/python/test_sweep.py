@@ -38,7 +38,7 @@ def test_targets_are_columns_of_one_table():
     head, first, second, last = str(sweep).split("\n")
     assert head.split() == ["instance", "sizes", "target", "verdict", "seconds"]
     assert first.split()[:4] == ["Doubled", "n=8", "sm_80", "equivalent"] and second.split()[2] == "sm_90"
-    assert last == "2 instances: 2 equivalent"
+    assert last == "2 instances: 2 equivalent" and f"<pre>{head}" in sweep._repr_html_()
 
 
 def test_a_shape_that_is_wrong_is_a_line_of_its_own():

@@ -33,6 +33,7 @@ _FLAGS = (
     "-std=c++20", "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__",
     "-D__CUDA_NO_BFLOAT16_CONVERSIONS__", "-D__CUDA_NO_HALF2_OPERATORS__", "--expt-relaxed-constexpr",
 )  # fmt: skip
+_HOST_MEMORY = "host code uses the memory of a tensor on the CPU"
 # Not in host.h: it takes long to compile, and few use it.
 _FURTHER = "#include <torch/nn.h>\n"
 _FORMATS = {
@@ -129,7 +130,7 @@ class _Extension(ModuleType):
     ) -> None:
         super().__init__(name)
         self._units = units
-        self._cflags = [f for f in cflags or () if f.startswith("-D")]
+        self._cflags = [f for f in (*(cflags or ()), *(cuda_flags or ())) if f.startswith(("-D", "-U"))]
         self._includes = [Path(folder) for folder in includes or ()]
         self._cuda_flags = (*_FLAGS, *kept_flags(cuda_flags or ()), *(f"-I{folder}" for folder in self._includes))
         self._built: tuple[Any, list[_DeviceCode]] | None = None
@@ -223,6 +224,7 @@ class Session:
         self._instances: dict[_DeviceCode, set[str]] = {}
         self._kernels: dict[str, tuple[str, _DeviceCode]] = {}  # by the name in a launch
         self._placed: set[int] = set()
+        self._on_host: dict[int, torch.Tensor] = {}  # of each storage that host code has on the CPU, one tensor
         self._pending: Exception | None = None
 
     @contextmanager
@@ -250,6 +252,8 @@ class Session:
                 return native(*given[0], **given[1])
         except Exception as error:
             pending, self._pending = self._pending, None
+            if _HOST_MEMORY in str(error):
+                raise Refused(function.name, _HOST_MEMORY) from error
             if pending is None or pending is error:
                 raise
             raise pending from error
@@ -268,6 +272,16 @@ class Session:
         if isinstance(value, torch.Tensor) and value.untyped_storage()._cdata not in self._placed:
             host.place(value, self.addresses.start(value))
             self._placed.add(value.untyped_storage()._cdata)
+
+    def keep_on_host(self, tensor: torch.Tensor) -> None:
+        """Its cells are there for host code to read and write, which nobody could follow: that ends the program."""
+        storage = tensor.untyped_storage()._cdata
+        if storage not in self._on_host:
+            self._on_host[storage] = tensor
+            torch._C._set_storage_data_ptr_access_error_msg(storage, _HOST_MEMORY)
+
+    def is_on_host(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.untyped_storage()._cdata in self._on_host
 
     def failed(self, error: Exception) -> None:
         """Keeps the first exception for the caller of the extension."""
@@ -364,7 +378,7 @@ class Session:
 
 
 class _HostCode(TorchDispatchMode):
-    """What C++ sees of the tensors: they are on the first CUDA device, at addresses."""
+    """What C++ sees of the tensors: they are on the first CUDA device, at addresses, unless it puts them on the CPU."""
 
     def __init__(self, session: Session, host: Any) -> None:
         super().__init__()
@@ -373,14 +387,20 @@ class _HostCode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.ops.prim.device.default:
-            return torch.device("cuda", 0)
+            return torch.device("cpu") if self._session.is_on_host(args[0]) else torch.device("cuda", 0)
+        tensors = [a for a in tree_leaves((args, kwargs)) if isinstance(a, torch.Tensor)]
+        device = (kwargs or {}).get("device")
+        on_host = device.type == "cpu" if device else all(map(self._session.is_on_host, tensors))
         try:
             result = func(*args, **{name: _elsewhere(value) for name, value in (kwargs or {}).items()})
         except Exception as error:
             self._session.failed(error)
             raise
         for value in tree_leaves(result):
-            self._session.place(value, self._host)
+            if on_host and isinstance(value, torch.Tensor):
+                self._session.keep_on_host(value)
+            else:
+                self._session.place(value, self._host)
         return result
 
 

@@ -117,6 +117,13 @@ torch::Tensor of_transposed(torch::Tensor x, bool contiguous) {
   return torch::relu(y) - torch::mm(x, t).sum();
 }
 
+// Numbers among tensors, and operators in place.
+torch::Tensor with_numbers(torch::Tensor x) {
+  auto y = 1.0 - x * 2.0;
+  y.add_(x.pow(2)).clamp_min_(0.5);
+  return torch::where(x > 0, y / 3, torch::full_like(x, 4.0)).to(torch::kFloat64);
+}
+
 torch::Tensor square_given(torch::Tensor x) {
   square_in_place<<<blocks_for(x.numel()), kThreads>>>(x.data_ptr<float>(), x.numel());
   return x;
@@ -164,6 +171,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("total", &total);
   m.def("square_tail", &square_tail);
   m.def("of_transposed", &of_transposed);
+  m.def("with_numbers", &with_numbers);
   m.def("square_given", &square_given);
   m.def("copied_too_far", &copied_too_far);
   m.def("accessor", &accessor);

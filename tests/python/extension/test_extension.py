@@ -86,6 +86,13 @@ def test_views_and_operators_around_a_kernel(host_code):
     assert result.verdict == "inequivalent"
 
 
+def test_numbers_among_tensors(host_code):
+    def composed(x):
+        return torch.where(x > 0, (1 - x * 2 + x * x).clamp_min(0.5) / 3, 4.0).double()
+
+    cq.assert_equivalent(host_code.with_numbers, composed, X)
+
+
 def test_what_is_given_may_be_changed_by_both_or_by_none(host_code):
     cq.assert_equivalent(lambda x: host_code.square_given(x * 1), lambda x: x * x, X)
     cq.assert_equivalent(host_code.square_given, lambda x: x.square_(), X)
@@ -124,6 +131,7 @@ def test_functions_that_do_not_exist(host_code):
         cq.assert_equivalent(lambda x: host_code.missing(x), lambda x: x * 1, X)
 
 
+HOST_MEMORY = "host code uses the memory of a tensor on the CPU"
 SUM = r"""
 __global__ void add(const float* x, const float* y, float* z, int n) {
   int i = threadIdx.x;
@@ -155,11 +163,14 @@ def test_inline_sources_cite_the_file_that_holds_them():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
+        ("auto n = torch::zeros({2}, torch::kInt32); n.data_ptr<int>()[0] = 1; return x;", HOST_MEMORY),
+        ("return x + x.cpu().data_ptr<float>()[0];", HOST_MEMORY),
+        ("return x + torch::tensor({1.0f, 2.0f}).to(x.device()).sum();", HOST_MEMORY),
         ("int n = 1; cufftDestroy(n); return x;", "host code calls what is not modelled: cufftDestroy"),
         ("return x.no_such_method();", "host code does not compile: ‘class at::Tensor’ has no member"),
     ],
 )
-def test_host_code_that_cannot_be_built_is_refused(body, reason):
+def test_host_code_that_cannot_be_followed_is_refused(body, reason):
     from torch.utils import cpp_extension
 
     source = f'extern "C" int cufftDestroy(int);\ntorch::Tensor f(torch::Tensor x) {{ {body} }}'
@@ -220,6 +231,20 @@ class ModelNew(torch.nn.Module):
         self.calls.add_(1)
         return ops.forward(x, self.weight, index)
 '''
+
+
+def test_the_command_builds_no_extension(tmp_path):
+    (tmp_path / "cases.py").write_text(
+        "import torch\nimport coequal as cq\nfrom torch.utils.cpp_extension import load_inline\n"
+        f"ops = load_inline('inline_sum', 'torch::Tensor sum_of(torch::Tensor x, torch::Tensor y);', r'''{SUM}''',\n"
+        "                  functions=['sum_of'])\n"
+        "class Sum(cq.Instance):\n    def setup(self):\n        self.x, self.y = cq.input(100), cq.input(100)\n"
+        "    def program_a(self):\n        return cq.capture(ops.sum_of, self.x, self.y)\n"
+        "    def program_b(self):\n        return cq.torch(torch.add, self.x, self.y)\n"
+    )
+    from coequal.cli import main
+
+    assert main(["check", str(tmp_path / "cases.py"), "--quiet"]) == 0
 
 
 def test_two_files_with_a_module_each(tmp_path):
