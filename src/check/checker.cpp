@@ -134,19 +134,26 @@ class Check {
   // One launch: executed, its facts found, the tensors' next versions made.
   void step(char name, const exec::Launch& launch, Executed& out) {
     const exec::ProgramState before = out.state;
-    const exec::LaunchResult first = step(name, launch, out, before, nullptr);
+    std::vector<exec::Round> rounds;
+    exec::LaunchResult first = step(name, launch, out, before, nullptr, rounds);
+    // Blocks that wait for each other: round by round.
+    while (first.has_next && out.complete) {
+      rounds.push_back(exec::make_round(out.state, first.pieces, store_));
+      first = step(name, launch, out, before, nullptr, rounds);
+    }
     if (!first.has_last || !out.complete) return;
     const exec::ProgramState after = out.state;
     const exec::LastPhase last{after, *first.pieces};
-    step(name, launch, out, before, &last);
+    step(name, launch, out, before, &last, {});
   }
 
   exec::LaunchResult step(char name, const exec::Launch& launch, Executed& out,
-                          const exec::ProgramState& before, const exec::LastPhase* last) {
+                          const exec::ProgramState& before, const exec::LastPhase* last,
+                          const std::vector<exec::Round>& rounds) {
     exec::LaunchResult launched;
     {
       StageTimer timer(result_.statistics, "execute");
-      launched = exec::run_launch(*session_, before, launch, last);
+      launched = exec::run_launch(*session_, before, launch, last, rounds);
     }
     result_.statistics.count("thread_instructions", launched.thread_instructions);
     result_.statistics.count("cta_classes", launched.classes);
@@ -249,6 +256,10 @@ class Check {
   void settle_suspicions(std::vector<exec::Suspicion> suspicions) {
     StageTimer timer(result_.statistics, "decide");
     std::set<std::string> shown;
+    std::stable_sort(suspicions.begin(), suspicions.end(),
+                     [](const exec::Suspicion& a, const exec::Suspicion& b) {
+                       return comes_before(a.defect, b.defect);
+                     });
     for (exec::Suspicion& s : suspicions) {
       std::string place = fmt::format("{} {}", s.defect.program, static_cast<int>(s.defect.kind));
       for (const coequal::Access& a : s.defect.accesses)
@@ -712,11 +723,28 @@ class Check {
         result_.notes.push_back(n);
   }
 
-  static std::tuple<char, int32_t, std::string_view, uint32_t, DefectKind> order_of(
-      const Defect& d) {
-    if (d.accesses.empty()) return {d.program, 0, {}, 0, d.kind};
-    const coequal::Access& first = d.accesses.front();
-    return {d.program, first.launch, first.span.file, first.span.line, d.kind};
+  static auto place_of(const coequal::Access& a) {
+    return std::tuple(a.launch, std::string_view(a.span.file), a.span.line, a.span.column,
+                      std::string_view(a.where), a.block[2], a.block[1], a.block[0], a.thread[2],
+                      a.thread[1], a.thread[0], a.index.size(), std::string_view(a.index));
+  }
+  // By program, launch and line, so that causes come before what follows from them; and never by
+  // when they were found.
+  static bool comes_before(const Defect& a, const Defect& b) {
+    const auto line = [](const Defect& d) {
+      const coequal::Access none, &first = d.accesses.empty() ? none : d.accesses.front();
+      return std::tuple(d.program, first.launch, first.span.file, first.span.line, d.kind);
+    };
+    if (line(a) != line(b)) return line(a) < line(b);
+    const auto less = [](const coequal::Access& x, const coequal::Access& y) {
+      return place_of(x) < place_of(y);
+    };
+    const auto [x, y] = std::mismatch(
+        a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(),
+        [&](const auto& one, const auto& two) { return !less(one, two) && !less(two, one); });
+    if (x == a.accesses.end() || y == b.accesses.end())
+      return std::tuple(a.accesses.size(), a.message) < std::tuple(b.accesses.size(), b.message);
+    return less(*x, *y);
   }
 
   // Proofs are over finite reals: what that leaves out is assumed, or nothing is proved.
@@ -752,9 +780,7 @@ class Check {
     if (!kernels_.compiler_version().empty())
       result_.assumptions.push_back({"toolchain", kernels_.compiler_version()});
     result_.statistics.count("term_nodes", static_cast<int64_t>(store_.node_count()));
-    // By program, launch and line, so that causes come before what follows from them.
-    std::stable_sort(result_.defects.begin(), result_.defects.end(),
-                     [](const Defect& a, const Defect& b) { return order_of(a) < order_of(b); });
+    std::stable_sort(result_.defects.begin(), result_.defects.end(), comes_before);
     result_.verdict = report::derive_verdict(result_);
     if (interrupted_ && interrupted_->load(std::memory_order_relaxed))
       result_.verdict = Verdict::Interrupted;

@@ -376,6 +376,7 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
     config.grid = dim3(launch.grid);
     config.block = dim3(launch.block);
     config.shared_bytes = launch.dynamic_shared;
+    if (launch.workspace) config.workspace = memory.allocate("grid workspace", Bytes(8));
     const std::vector<uint64_t> offsets = replay::param_offsets(function);
     config.params.resize(offsets.back());
     for (size_t i = 0; i < launch.args.size(); ++i) {

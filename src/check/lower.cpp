@@ -154,6 +154,22 @@ SharedInputs lower_inputs(const instance::Instance& instance, term::TermStore& s
     shared.tensor_ids[t.name] = id;
     shared.tensors.push_back(std::move(info));
   }
+  // Two words that start at zero, in which CTAs of a cooperative launch meet.
+  const auto cooperates = [](const instance::Program& p) {
+    return std::any_of(p.launches.begin(), p.launches.end(),
+                       [](const instance::Launch& l) { return l.cooperative; });
+  };
+  if (cooperates(instance.program_a) || (instance.program_b && cooperates(*instance.program_b))) {
+    shared.workspace = static_cast<tensor::TensorId>(shared.tensors.size());
+    tensor::TensorInfo info;
+    info.name = "grid workspace";
+    info.dtype = DType::U32;
+    info.shape = {2};
+    info.strides = {1};
+    info.storage_cells = 2;
+    info.init = tensor::TensorInfo::Init::Zeros;
+    shared.tensors.push_back(std::move(info));
+  }
   for (const instance::Scalar& s : instance.scalars) {
     if (s.value) continue;
     shared.free_scalars[s.name] =
@@ -210,9 +226,8 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
     if (from.has_cluster && from.cluster != instance::Dim3{1, 1, 1})
       return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cluster"),
                              "clusters are not modelled");
-    if (from.cooperative)
-      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cooperative"),
-                             "cooperative launches are not modelled");
+    launch.cooperative = from.cooperative;
+    if (from.cooperative) launch.workspace = inputs.workspace;
     if (!function.reqntid.empty()) {
       uint64_t required = 1;
       for (const uint32_t n : function.reqntid) required *= n;

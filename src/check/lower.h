@@ -83,6 +83,7 @@ struct SharedInputs {
   std::vector<tensor::TensorInfo> tensors;  // in the instance's order
   std::map<std::string, tensor::TensorId> tensor_ids;
   std::map<std::string, uint32_t> free_scalars;  // names to scalars of the store
+  std::optional<tensor::TensorId> workspace;     // of cooperative launches
 };
 SharedInputs lower_inputs(const instance::Instance& instance, term::TermStore& store);
 

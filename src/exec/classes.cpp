@@ -150,6 +150,14 @@ std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& class
   return std::nullopt;
 }
 
+bool stores_poison(const tensor::ClassPieces& pieces, const term::TermStore& store) {
+  const auto poisoned = [&](const auto& what) { return store.has_poison(what.value); };
+  return std::any_of(pieces.tensors.begin(), pieces.tensors.end(), [&](const auto& piece) {
+    return std::any_of(piece.stores.begin(), piece.stores.end(), poisoned) ||
+           std::any_of(piece.atomics.begin(), piece.atomics.end(), poisoned);
+  });
+}
+
 // Adds the races that a run has found to those known; whether that calls for another run.
 bool learn(const CtaOutcome& outcome, Raced& known) {
   const size_t loads = known.loads.size(), places = known.places.size();
@@ -172,7 +180,8 @@ void refuse_all(LaunchResult& result, const Launch& launch, std::string reason) 
 }
 
 LaunchResult run_classes(Session& session, const ProgramState& state, const Launch& launch,
-                         const LastPhase* last, const TicketCounts* sharing) {
+                         const LastPhase* last, const std::vector<Round>& rounds,
+                         const TicketCounts* sharing, std::vector<coequal::Access>& stuck) {
   LaunchResult result;
   result.pieces = std::make_shared<tensor::LaunchPieces>();
   result.pieces->launch = launch.index;
@@ -215,9 +224,16 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
       return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
     };
     Raced raced;
-    CtaOutcome outcome =
-        CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last).run();
-    result.thread_instructions += outcome.thread_instructions;
+    const auto run = [&](Session& in, std::vector<tensor::Cta> ctas) {
+      CtaOutcome one = CtaExecutor(in, state, launch, std::move(ctas), tracked, raced, tickets,
+                                   sharing, last, rounds)
+                           .run();
+      result.thread_instructions += one.thread_instructions;
+      return one;
+    };
+    const bool forward = session.options.order == "forward";
+    const auto poison = forward ? decltype(session.poison){} : session.poison;
+    CtaOutcome outcome = run(session, start());
     if (!outcome.written_unexpectedly.empty()) {
       // Reads before the unexpected store were not kept: everything again, this time with them.
       const size_t before = tracked.size();
@@ -230,37 +246,62 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
         result.aborted_ctas = 0;
         result.classes = 0;
         tickets.clear();
+        stuck.clear();
         waiting = Waiting(all_ctas(launch.grid), session.options);
         continue;
       }
     }
     // Values read before a race was found may be one interleaving's: again with the raced bytes and
     // loads known, until none is new.
-    while (learn(outcome, raced)) {
-      CtaOutcome again =
-          CtaExecutor(session, state, launch, start(), tracked, raced, tickets, sharing, last)
-              .run();
-      result.thread_instructions += again.thread_instructions;
-      outcome.pieces = std::move(again.pieces);
-      outcome.raced = std::move(again.raced);
-      outcome.aborted = again.aborted;
-      outcome.out_of_budget = again.out_of_budget;
-      outcome.refusals = std::move(again.refusals);
-      outcome.suspicions = std::move(again.suspicions);
-      outcome.notes = std::move(again.notes);
-      outcome.assumptions = std::move(again.assumptions);
-      // What a load gave that only now counts as undefined shows no defects.
-      if (raced.places.empty()) outcome.defects.clear();
-      for (Defect& d : again.defects) {
-        const bool known = std::any_of(
-            outcome.defects.begin(), outcome.defects.end(),
-            [&](const Defect& have) { return have.kind == d.kind && have.message == d.message; });
-        if (!known) outcome.defects.push_back(std::move(d));
+    const auto settle = [&](Session& in, CtaOutcome& found, const std::vector<tensor::Cta>& ctas) {
+      while (learn(found, raced)) {
+        std::vector<Defect> earlier = std::move(found.defects);
+        found = run(in, ctas);
+        // What a load gave that only now counts as undefined shows no defects.
+        if (raced.places.empty()) continue;
+        for (Defect& d : found.defects) {
+          const bool known = std::any_of(earlier.begin(), earlier.end(), [&](const Defect& have) {
+            return have.kind == d.kind && have.message == d.message;
+          });
+          if (!known) earlier.push_back(std::move(d));
+        }
+        found.defects = std::move(earlier);
       }
+      // Whether it matters what such a load returned was not seen.
+      if (found.aborted && !found.out_of_budget)
+        for (const auto& [load, race] : raced.loads) add_defect(found.defects, race);
+    };
+    settle(session, outcome, start());
+    // What there is to report is told as it is found with warps in order and the class's first CTA
+    // as its representative. Kinds that only the other order has found stay: there should be none.
+    const bool tells = !outcome.defects.empty() || !outcome.suspicions.empty() ||
+                       !outcome.refusals.empty() || !raced.loads.empty() ||
+                       !outcome.waiting.empty() || stores_poison(outcome.pieces, session.store);
+    if (!forward && tells && !outcome.out_of_budget) {
+      Options options = session.options;
+      options.order = "forward";
+      Session in{session.store, options, session.budget, session.statistics, poison};
+      std::vector<tensor::Cta> ctas = start();
+      const tensor::MotionTable& motions = *outcome.pieces.motions;
+      std::vector<tensor::Cta> members;
+      for (size_t i = 0; i < motions.size(); ++i)
+        if (motions.alive(i)) members.push_back(motions.ctas()[i]);
+      const auto number = [&](const tensor::Cta& c) { return cta_number(c, launch.grid); };
+      const auto before = [&](const auto& a, const auto& b) { return number(a) < number(b); };
+      std::sort(ctas.begin(), ctas.end(), before);
+      const auto first = std::find(ctas.begin(), ctas.end(),
+                                   *std::min_element(members.begin(), members.end(), before));
+      std::rotate(ctas.begin(), first, first + 1);
+      raced = {};
+      CtaOutcome told = run(in, ctas);
+      settle(in, told, ctas);
+      session.poison = std::move(in.poison);
+      for (Defect& d : outcome.defects)
+        if (std::none_of(told.defects.begin(), told.defects.end(),
+                         [&](const Defect& have) { return have.kind == d.kind; }))
+          add_defect(told.defects, std::move(d));
+      outcome = std::move(told);
     }
-    // Whether it matters what such a load returned was not seen.
-    if (outcome.aborted && !outcome.out_of_budget)
-      for (const auto& [load, race] : raced.loads) add_defect(outcome.defects, race);
     ++result.classes;
     const tensor::MotionTable& motions = *outcome.pieces.motions;
     const auto members = static_cast<int64_t>(motions.alive_count());
@@ -285,6 +326,7 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
       for (size_t i = 0; i < motions.size(); ++i)
         if (motions.alive(i)) ++tickets[counter_of(outcome.pieces, i)];
     if (outcome.aborted) result.aborted_ctas += members;
+    stuck.insert(stuck.end(), outcome.waiting.begin(), outcome.waiting.end());
     result.pieces->classes.push_back(std::move(outcome.pieces));
     if (outcome.out_of_budget || session.budget.spent()) {
       result.out_of_budget = true;
@@ -296,17 +338,57 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
   return result;
 }
 
+// Whether another round has to follow: some CTA waits, or what was done in this one has not been
+// held against the waits of the rounds before.
+void follow_waits(const Session& session, char program, const Launch& launch, LaunchResult& result,
+                  std::vector<coequal::Access> stuck, size_t rounds) {
+  const std::vector<tensor::ClassPieces>& classes = result.pieces->classes;
+  const bool done = std::none_of(classes.begin(), classes.end(), [](const auto& cls) {
+    return cls.updates.size() > 0 || cls.passes.size() > 0 || cls.tensors.size() > 0;
+  });
+  if (result.aborted_ctas > 0 || (stuck.empty() && (rounds == 0 || done))) return;
+  const auto place = [](const coequal::Access& a) {
+    return std::tuple(a.span.line, a.block, a.thread);
+  };
+  std::sort(stuck.begin(), stuck.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  if (done && rounds > 0) {
+    Defect defect;
+    defect.kind = DefectKind::BarrierDivergence;
+    defect.program = program;
+    defect.message = "a wait that nothing ends";
+    defect.count = static_cast<int64_t>(stuck.size());
+    defect.accesses = {stuck.front()};
+    add_defect(result.defects, std::move(defect));
+    result.aborted_ctas = static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    return;
+  }
+  if (!stuck.empty() && !launch.cooperative) {
+    if (!session.options.assumes("resident-blocks")) {
+      result.pieces->classes.clear();
+      refuse_all(result, launch, "blocks wait for each other in a launch that is not cooperative");
+      return;
+    }
+    result.assumptions.insert(
+        {"resident-blocks", "all blocks of a launch run at once where they wait for each other"});
+  }
+  result.has_next = true;
+}
+
 }  // namespace
 
 LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
-                        const LastPhase* last) {
+                        const LastPhase* last, const std::vector<Round>& rounds) {
+  std::vector<coequal::Access> stuck;
   // Only when all CTAs have run is it known how many share a counter.
-  LaunchResult result = run_classes(session, state, launch, last, nullptr);
+  LaunchResult result = run_classes(session, state, launch, last, rounds, nullptr, stuck);
   if (auto [counts, right] = count_tickets(result.pieces->classes); !right) {
-    result = run_classes(session, state, launch, last, &counts);
+    stuck.clear();
+    result = run_classes(session, state, launch, last, rounds, &counts, stuck);
     if (!count_tickets(result.pieces->classes).second)
       refuse_all(result, launch, "how many blocks take numbers from one counter is not known");
   }
+  follow_waits(session, state.name, launch, result, std::move(stuck), rounds.size());
   std::vector<tensor::ClassPieces>& classes = result.pieces->classes;
   const auto decides = [](const auto& cls) { return cls.ticket && cls.ticket->decides; };
   if (result.aborted_ctas > 0 || std::none_of(classes.begin(), classes.end(), decides))

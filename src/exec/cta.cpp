@@ -48,7 +48,7 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
                          std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
                          const Raced& raced, const TicketCounts& tickets, const TicketCounts* known,
-                         const LastPhase* last)
+                         const LastPhase* last, const std::vector<Round>& rounds)
     : session_(session),
       store_(session.store),
       state_(state),
@@ -65,7 +65,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       lockstep_(session.options.assumes("warp-lockstep")),
       takes_tickets_(std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
                                  [](const isa::Decoded& d) { return d.row && d.op == Op::Atom; })),
-      contents_(&state) {
+      contents_(&state),
+      rounds_(rounds) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
     Warp warp;
@@ -118,9 +119,15 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
     t.may_read |= a.access != Access::Write;
     t.may_write |= a.access != Access::Read;
   }
+  if (launch.workspace) {
+    GlobalTensor& t = tensors_[*launch.workspace];
+    t.declared = t.may_read = t.may_write = true;
+  }
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
   find_cas_loops();
+  waits_ = find_waits();
+  if (waits_) order_ = HappensBefore(threads_, /*crosses_warps=*/true);
   store_.set_reconciler(this);
   if (lockstep_) out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
 }
@@ -147,8 +154,16 @@ CtaOutcome CtaExecutor::run() {
     if (ran) continue;
     const bool all_gone = std::all_of(warps_.begin(), warps_.end(),
                                       [](const Warp& w) { return w.fragments.empty(); });
-    if (all_gone) break;
-    if (release_mbarrier_waits() || release_warp_waits()) continue;
+    if (all_gone) {
+      if (!next_round()) break;
+      continue;
+    }
+    if (release_mbarrier_waits() || release_flag_waits()) continue;
+    if (waits_for_flag()) {
+      if (release_barrier(false) || out_.aborted || next_round()) continue;
+      break;
+    }
+    if (release_warp_waits()) continue;
     if (!release_barrier()) out_.aborted = true;
   }
   check_ticket();
@@ -318,6 +333,7 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   }
   const bool ends = d.op == Op::Ret || d.op == Op::Exit;
   const bool touches = d.op == Op::Ld || d.op == Op::St || d.op == Op::Atom || d.op == Op::Red;
+  if (symbolic && touches && wait_loop(pc)) return abort(pc, "a wait under a guard on data");
   if (symbolic && ends)
     return fork(warp, fragment, symbolic, active, static_cast<uint32_t>(body_size()));
   if (symbolic && !touches) return abort(pc, "'" + d.text->spelling() + "' under a guard on data");
@@ -367,11 +383,13 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
 
   switch (d.op) {
     case Op::Ld:
+      if (active && wait_loop(pc)) return wait_for_flag(warp, fragment, active);
       return active ? execute_load(warp, active, d, pc) : Step::Next;
     case Op::St:
       return active ? execute_store(warp, active, d, pc) : Step::Next;
     case Op::Atom:
     case Op::Red:
+      if (active && wait_loop(pc)) return wait_for_flag(warp, fragment, active);
       return active ? execute_atomic(warp, active, d, pc) : Step::Next;
     case Op::CpAsync:
     case Op::CpAsyncCommit:
@@ -508,6 +526,7 @@ CtaExecutor::Step CtaExecutor::branch(Warp& warp, Fragment& fragment, uint32_t t
 void CtaExecutor::finish(CtaOutcome& out) {
   out.pieces.motions = motions_;
   if (ticket_) out.pieces.ticket = ticket_->place;
+  out.pieces.last_order = accesses_ - 1;
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     GlobalTensor& t = tensors_[id];
     std::move(t.reads.begin(), t.reads.end(), std::back_inserter(out.pieces.reads));
@@ -538,7 +557,7 @@ void CtaExecutor::finish(CtaOutcome& out) {
       if (!last_ || entry.behind)
         piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin,
                                 entry.guarded, entry.before_atomics, entry.guard, entry.released,
-                                entry.other_writes});
+                                entry.other_writes, entry.order});
     std::sort(piece.stores.begin(), piece.stores.end(),
               [](const tensor::CellStore& a, const tensor::CellStore& b) {
                 return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell);

@@ -60,6 +60,7 @@ struct CtaOutcome {
   Assumptions assumptions;
   std::vector<Refusal> refusals;
   Raced raced;
+  std::vector<coequal::Access> waiting;     // for what other CTAs have not done yet
   std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be
                                             // kept from the start
   bool aborted = false;                     // execution did not reach the end
@@ -77,13 +78,14 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // reads are kept.
   CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
               std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked, const Raced& raced,
-              const TicketCounts& tickets, const TicketCounts* known, const LastPhase* last);
+              const TicketCounts& tickets, const TicketCounts* known, const LastPhase* last,
+              const std::vector<Round>& rounds);
   ~CtaExecutor() override;
 
   CtaOutcome run();
 
  private:
-  enum class Wait : uint8_t { Run, Barrier, Warp, Mbarrier };
+  enum class Wait : uint8_t { Run, Barrier, Warp, Mbarrier, Flag };
   // A branch on data: its lanes run both arms, one after the other, to the branch's post-dominator,
   // where registers are joined by the condition. Whatever an arm does carries the guard.
   struct Fork {
@@ -145,6 +147,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::vector<AsyncCopy> open_copies;               // not committed
     std::vector<std::vector<AsyncCopy>> copy_groups;  // committed, oldest first
     Word barrier_predicate;
+    // What it releases to those who see a flag that it sets: what came before its last fence. And
+    // what it has seen, which its next fence acquires.
+    HappensBefore::Clock fenced, seen;
   };
   // One of the CTA's barriers. Its rounds are told apart by time here; that they are so in every
   // schedule is checked at each arrival.
@@ -197,6 +202,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::optional<Moment> fence{};  // the first one that is known to come after it
     bool released = false;          // that fence comes before the ticket, or see tensor::CellStore
     bool behind = false;            // the store comes after the ticket
+    uint32_t order = 0;             // see tensor::FlagUpdate
   };
   // The cells that accesses of one motion touch.
   struct Touched {
@@ -255,8 +261,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // cta_barrier.cpp: barriers of the CTA or of part of it
   Step reach_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   // Called when no warp can run: counts arrivals and opens barriers. False if nothing can go on
-  // (reported).
-  bool release_barrier();
+  // (reported if that is the last resort).
+  bool release_barrier(bool last_resort = true);
   enum class Arrival : uint8_t { Counted, Missing, Failed };
   Arrival arrive_at_barrier(Warp& warp);
   bool open_barriers();
@@ -384,6 +390,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint64_t start = 0, step = 0;
     int width = 0;
     bool wraps = false;  // the last one sets the counter to zero
+    bool slot = false;   // stands for the block index, which the kernel does not read
     std::optional<uint32_t>
         effect_behind;  // a store of a CTA that is not the last, after its ticket
     Term number;        // stands for all numbers but the last; invalid: it is known
@@ -397,6 +404,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void note_effect(uint32_t thread, uint32_t pc);
   // Reports what keeps the ticket from meaning what it is taken to mean.
   void check_ticket();
+  bool reads_ctaid() const;
   void execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d);
   std::optional<Word> take_ticket(const Address& at, uint64_t step, uint32_t thread,
                                   const isa::Decoded& d, uint32_t pc);
@@ -405,6 +413,108 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // Whether what the first execution wrote to the cell is ordered before the read; else reported.
   bool reads_released(TensorId tensor, int64_t cell, MotionId motion, bool weak, uint32_t thread,
                       uint32_t pc);
+  // cta_wait.cpp: loops that wait until another thread has stored something
+  struct WaitLoop {
+    std::set<uint32_t> blocks, written;  // written: registers
+  };
+  // An update by this CTA of a cell that some thread may wait for.
+  struct OwnUpdate {
+    tensor::FlagUpdate::Kind kind;
+    Term value;
+    Word before, after;  // what the cell held
+    Moment when;
+    HappensBefore::Clock clock;  // what it releases inside the CTA
+    uint32_t round = 0;
+  };
+  // A wait that is over.
+  struct Pass {
+    tensor::FlagPass what;
+    Location at;
+    Moment when;
+    std::optional<Moment> acquired;
+    int64_t through = -1;  // all that other CTAs did up to this round comes before it
+  };
+  // An access to global memory, and the first fence that is known to come after it.
+  struct Effect {
+    uint32_t order;
+    Moment when;
+    std::optional<Moment> fence;
+  };
+  // The old value of an addition: which of several depends on the schedule.
+  struct OldNumber {
+    Location at;
+    MotionId motion = 0;
+    int width = 0;
+    uint64_t step = 0;
+    uint32_t round = 0;
+    size_t own = 0;                     // which update of the CTA it is
+    std::pair<int64_t, uint32_t> base;  // round and order of the last update known before
+  };
+  // What somebody did to a cell that is waited for.
+  struct Seen {
+    tensor::FlagUpdate::Kind kind;
+    Term value;
+    uint32_t cta = 0, round = 0, order = 0, thread = 0;
+    bool scope_cta = false;
+    const OwnUpdate* mine = nullptr;  // of this CTA
+  };
+  bool find_waits();
+  const WaitLoop* wait_loop(uint32_t pc);
+  Step wait_for_flag(Warp& warp, Fragment& fragment, uint32_t mask);
+  bool waits_for_flag() const;
+  // If something that waits look at has changed: lanes whose wait is over go on.
+  bool release_flag_waits();
+  // Goes on to the next round, if there is one.
+  bool next_round();
+  // Where the lane goes on, if its wait is over; else nothing, which after a refusal does not
+  // matter.
+  std::optional<uint32_t> try_pass(Warp& warp, int lane, uint32_t pc);
+  // One turn of the loop for one lane whose load gave `value`: where it is left, `pc` if it is not;
+  // nothing if that is not known. `keep`: the registers that it wrote.
+  std::optional<uint32_t> turn(Warp& warp, int lane, uint32_t pc, const Word& value, bool keep);
+  std::optional<bool> truth(const Warp& warp, int lane, const ptx::Operand& guard);
+  // By other CTAs than the class's with that ordinal, in rounds from .. to - 1.
+  std::vector<Seen> seen_updates(const Location& at, MotionId motion, size_t ordinal, uint32_t from,
+                                 uint32_t to) const;
+  // Whether the thread knows of it: it finds the cell as the update left it, or as a later one did.
+  bool is_base(const Seen& s, const Location& at, uint32_t thread) const;
+  // What may come after a wait of the round at hand.
+  std::vector<Seen> later_updates(const Location& at, MotionId motion) const;
+  // What an addition may have returned; nothing while that is not known.
+  std::optional<std::vector<uint64_t>> old_values(const OldNumber& number);
+  // All sums of some of the numbers, but for that of all if `partial`; nothing if they are too
+  // many.
+  static std::optional<std::vector<uint64_t>> sums(const std::vector<uint64_t>& numbers,
+                                                   bool partial);
+  int64_t known_through(const tensor::FlagPass& pass) const;
+  void acquire(Pass& pass, uint32_t thread);
+  // False after a report: a flag that another CTA set by a weak store.
+  bool waits_for_strong(const Location& at, MotionId motion, uint32_t thread, uint32_t pc);
+  void report_scope(const Location& at, MotionId motion, const Seen& s, uint32_t thread,
+                    uint32_t pc);
+  void note_update(const Location& at, MotionId motion, tensor::FlagUpdate::Kind kind,
+                   const Word& before, const Word& value, const Word& after, int width,
+                   uint32_t thread, const isa::Decoded& d, uint32_t pc);
+  void note_weak_store(const Location& at, uint32_t thread, uint32_t pc);
+  // What a cell of global or shared memory holds.
+  Word content_at(const Address& at, int width);
+  // Numbers an access to global memory.
+  uint32_t note_access(uint32_t thread);
+  void fence_flags(uint32_t thread, bool between_ctas);
+  const ProgramState& contents_in(uint32_t round) const {
+    return round ? rounds_[round - 1].after : state_;
+  }
+  // Whether what other CTAs did to the cell in earlier rounds comes before an access; else
+  // reported.
+  bool ordered_with_rounds(TensorId tensor, int64_t cell, MotionId motion, bool writes,
+                           uint32_t thread, uint32_t pc);
+  // Whether who has waited for the cell up to that update knows an access of a CTA.
+  bool knows(const Round::Cell& cell, uint32_t round, uint32_t last, uint32_t cta, uint32_t at,
+             uint32_t order, std::set<std::tuple<Round::Cell, uint32_t, uint32_t>>& asked) const;
+  // The old value of the addition that the thread has just made.
+  Word old_number(const Address& at, const Word& step, int width, uint32_t thread, uint32_t pc);
+  Step execute_exchange(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+
   // cta_cas.cpp: loops around a compare-and-swap
   struct CasLoop {
     std::set<uint32_t> loads;  // that give the value which the first turn expects
@@ -619,6 +729,21 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::set<term::GroupId> opaque_groups_;
   int64_t opaques_ = 0;
   std::map<uint32_t, bool> wait_loops_;
+  const std::vector<Round>& rounds_;  // before the one that is executed
+  uint32_t round_ = 0;                // the one at hand
+  bool waits_ = false;                // some loop waits for a flag
+  std::map<uint32_t, WaitLoop> flag_loops_;
+  std::map<std::tuple<Place, uint32_t, int64_t>, std::vector<OwnUpdate>> own_updates_;
+  uint32_t own_update_count_ = 0;
+  uint32_t accesses_ = 1;              // to global memory
+  uint64_t looked_at_ = ~uint64_t{0};  // round and own updates when waits were looked at last
+  // The last store to a place that is no update: of no order of its own.
+  absl::flat_hash_map<std::tuple<Place, uint32_t, int64_t>, std::pair<Moment, uint32_t>>
+      weak_stores_;
+  std::vector<Pass> passes_;
+  std::vector<Effect> effects_;
+  absl::flat_hash_map<Term, OldNumber> old_numbers_;
+  absl::flat_hash_map<Term, bool> flag_answers_;
   uint64_t mbarriers_ = 0, phases_seen_ = 0;
   uint32_t copies_ = 0;  // asynchronous copies so far
   CtaOutcome out_;

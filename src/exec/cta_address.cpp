@@ -76,10 +76,16 @@ std::optional<Provenance> CtaExecutor::object_of_result(const isa::Decoded& d, c
   if (d.text->opcode == "setp" || d.text->opcode == "set") {
     const bool equality = d.compare == isa::Compare::Eq || d.compare == isa::Compare::Ne;
     if (both && (equality || !wraps)) return Provenance{};
-    // No object lies at the generic address 0.
+    // No object lies at the generic address 0. That of the grid's workspace comes in two halves.
+    const auto is_workspace = [&](const Word& w) {
+      return launch_.workspace &&
+             w.object.derived() == Provenance::of(Place::Tensor, *launch_.workspace).derived() &&
+             w.bits - tensor_base(*launch_.workspace) <
+                 static_cast<uint64_t>((*state_.tensors)[*launch_.workspace].storage_bytes());
+    };
     for (size_t i = 0; i < 2; ++i)
-      if (at_distance(i) && !holds(1 - i) && src[1 - i].bits == 0 && equality &&
-          d.src_types[0].width == 64)
+      if ((at_distance(i) || is_workspace(src[i])) && !holds(1 - i) && src[1 - i].bits == 0 &&
+          equality && d.src_types[0].width == 64)
         return Provenance{};
     return std::nullopt;
   }

@@ -47,6 +47,11 @@ std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType 
   }
 }
 
+tensor::FlagUpdate::Kind update_kind(tensor::AtomicKind kind, const Term& guard) {
+  return kind == tensor::AtomicKind::Add && !guard.valid() ? tensor::FlagUpdate::Kind::Add
+                                                           : tensor::FlagUpdate::Kind::Other;
+}
+
 bool is_float_type(ptx::ScalarType type) {
   return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 ||
          type == ptx::ScalarType::F16 || type == ptx::ScalarType::BF16;
@@ -57,6 +62,9 @@ bool is_float_type(ptx::ScalarType type) {
 CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d,
                                               uint32_t pc) {
   if (static_cast<isa::AtomOp>(d.mode) == isa::AtomOp::Cas) return execute_cas(warp, mask, d, pc);
+  if (static_cast<isa::AtomOp>(d.mode) == isa::AtomOp::Exch && waits_ && d.op == isa::Op::Atom &&
+      d.text->operands[2].kind != ptx::Operand::Kind::Vector)
+    return execute_exchange(warp, mask, d, pc);
   const bool returns = d.op == isa::Op::Atom;
   const ptx::Operand& target = d.text->operands[returns ? 1 : 0];
   const ptx::Operand& source = d.text->operands[returns ? 2 : 1];
@@ -79,10 +87,10 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     const Addresses places = addresses(warp, lane, target, d.space, pc, true);
     if (out_.aborted) return Step::Aborted;
     if (behind_ticket(thread)) return abort(pc, "atomics of the last block that shares a counter");
-    contents_ = &state_;
-    std::optional<Word> ticket;
-    if (returns && !vector && places.size() == 1 && !is_float_type(type) &&
-        *kind == tensor::AtomicKind::Add && std::popcount(mask) == 1) {
+    contents_ = &contents_in(round_);
+    std::optional<Word> ticket, old;
+    if (returns && (!waits_ || !reads_ctaid()) && !vector && places.size() == 1 &&
+        !is_float_type(type) && *kind == tensor::AtomicKind::Add && std::popcount(mask) == 1) {
       const Word value = operand(warp, lane, source, 8 * whole);
       if (value.is_number() && !value.motion && check(places[0], whole, whole, true, thread, pc))
         ticket = take_ticket(places[0], increments ? 1 : value.bits, thread, d, pc);
@@ -112,6 +120,8 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
         atomic_at(part, type, *kind, extract(value, whole, first % whole, width), warp.index, lane,
                   d, pc);
         if (out_.aborted) return Step::Aborted;
+        if (waits_ && returns && !vector && width == whole && *kind == tensor::AtomicKind::Add)
+          old = old_number(part, value, width, thread, pc);
       }
     }
     when_ = {};
@@ -119,7 +129,9 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     const ptx::Operand& result = d.text->operands[0];
     for (int i = 0; i < count; ++i)
       write(warp, lane, vector ? result.elements[static_cast<size_t>(i)] : result,
-            ticket ? *ticket : old_value(pc));
+            ticket ? *ticket
+            : old  ? *old
+                   : old_value(pc));
   }
   return Step::Next;
 }
@@ -186,6 +198,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
   if (l.place == Place::Tensor) {
     note_effect(thread, pc);
+    const uint32_t order = note_access(thread);
     const TensorId id = l.object;
     const tensor::TensorInfo& info = (*state_.tensors)[id];
     GlobalTensor& t = tensors_[id];
@@ -212,6 +225,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
     touch(t.written_cells, cell, motion);
     overwrites_source(id, cell, thread, pc);
     track(t.shadow, Place::Tensor, id, offset, width, now);
+    if (round_ && !ordered_with_rounds(id, cell, motion, true, thread, pc)) return;
     // A store of this CTA that is not ordered before it was reported; an ordered one is what the
     // atomic adds to.
     if (const auto it = t.stores.find(cell); it != t.stores.end()) it->second.before_atomics = true;
@@ -230,9 +244,14 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
       if (const auto known = store_.as_bool(u.guard); known && *known) u.guard = Term{};
       return;
     }
+    const Word before = waits_ ? content_at(at, width) : Word{};
     updates.push_back(static_cast<uint32_t>(t.atomics.size()));
-    t.atomics.push_back({cell, motion, kind, operand, {thread, pc}, d.scope == isa::Scope::Cta, g});
+    t.atomics.push_back(
+        {cell, motion, kind, operand, {thread, pc}, d.scope == isa::Scope::Cta, g, false, order});
     t.atomic_moments.emplace_back(moment(thread), std::nullopt);
+    if (waits_ && !floats)
+      note_update(l, motion, update_kind(kind, g), before, value, content_at(at, width), width,
+                  thread, d, pc);
     return;
   }
   if (l.place != Place::Shared) {
@@ -258,6 +277,9 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   Term now_there = combined(kind, floats, a, term_of(value, type));
   if (g.valid()) now_there = store_.make(Kind::Select, {g, now_there, a});
   v.memory.store(offset, width, word_of(now_there, type));
+  if (waits_ && !floats)
+    note_update(l, 0, update_kind(kind, g), old, value, word_of(now_there, type), width, thread, d,
+                pc);
 }
 
 Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b) {

@@ -169,7 +169,7 @@ bool CtaExecutor::open_barriers() {
   return any;
 }
 
-bool CtaExecutor::release_barrier() {
+bool CtaExecutor::release_barrier(bool last_resort) {
   bool any = open_barriers();
   for (Warp& warp : warps_) {
     const Arrival arrival = arrive_at_barrier(warp);
@@ -178,7 +178,7 @@ bool CtaExecutor::release_barrier() {
     any = true;
     open_barriers();
   }
-  if (!any) report_deadlock();
+  if (!any && last_resort) report_deadlock();
   return any;
 }
 

@@ -58,12 +58,12 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
   }
   if (t.tracked) {
     separate(t.written_cells, cell, motion);
-    const bool older = contents_ != &state_;
+    const bool older = last_ && contents_ == &last_->after;
     if (const auto it = t.stores.find(cell); it != t.stores.end() && (!older || it->second.behind))
       return with_atomics(t, dtype, cell, it->second.word);
     if (!older && t.atomics_of.contains(cell))
       return with_atomics(t, dtype, cell, older_content(id, cell, motion));
-    if (by && t.declared && !t.may_read) {
+    if (by && t.declared && !t.may_read && contents_->versions[id] == state_.versions[id]) {
       Accessed a = access(Accessed::Kind::Read, by->thread, by->instruction);
       a.where = info.name;
       a.index = info.index_text(cell);
@@ -145,8 +145,13 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
   const int64_t first = offset / element, last = (offset + width - 1) / element;
   const MotionId motion = cell_motion(at.motion, element);
   GlobalTensor& t = tensors_[id];
-  contents_ = behind_ticket(thread) ? &last_->after : &state_;
-  if (contents_ != &state_)
+  const bool behind = behind_ticket(thread);
+  contents_ = behind ? &last_->after : &contents_in(round_);
+  const uint32_t order = note_access(thread);
+  if (round_)
+    for (int64_t c = first; c <= last; ++c)
+      if (!ordered_with_rounds(id, c, motion, false, thread, pc)) return tainted_word(width);
+  if (behind)
     for (int64_t c = first; c <= last; ++c) {
       const auto own = t.stores.find(c);
       if (own != t.stores.end() && own->second.behind) continue;
@@ -170,14 +175,15 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
           out_.raced.places.insert({Place::Tensor, id, offset >> 2});
         }
     const Term g = guard(static_cast<int>(thread % kWarpSize));
-    if (g.valid() || t.read_seen.insert({first, motion, pc}).second) {
+    if (waits_ || g.valid() || t.read_seen.insert({first, motion, pc}).second) {
       t.reads.push_back({id,
                          first,
                          static_cast<int32_t>(last - first + 1),
                          motion,
                          {thread, pc},
                          non_coherent,
-                         g});
+                         g,
+                         order});
       for (int64_t c = first; c <= last; ++c) touch(t.read_cells, c, motion);
     }
     if (is_raced(Place::Tensor, id, offset, width)) return tainted_word(width);
@@ -201,7 +207,8 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
   const int element = info.element_size();
   const int64_t offset = at.location.offset;
   GlobalTensor& t = tensors_[id];
-  contents_ = behind_ticket(thread) ? &last_->after : &state_;
+  const bool behind = behind_ticket(thread);
+  contents_ = behind ? &last_->after : &contents_in(round_);
   note_effect(thread, pc);
   if (!t.may_write) {
     Accessed a = access(Accessed::Kind::Write, thread, pc);
@@ -228,6 +235,9 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     if (part.object.is_address()) part = refused_at(pc, "an address is stored in a tensor");
     separate(t.written_cells, cell, motion);
     separate(t.read_cells, cell, motion);
+    const uint32_t order = note_access(thread);
+    if (round_ && !ordered_with_rounds(id, cell, motion, true, thread, pc))
+      part = tainted_word(element);
     touch(t.written_cells, cell, motion);
     overwrites_source(id, cell, thread, pc);
     const Term g = guard(static_cast<int>(thread % kWarpSize));
@@ -257,7 +267,8 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     it->second = {motion, now, {thread, pc}, guarded, either};
     it->second.other_writes = other_writes;
     it->second.when = moment(thread);
-    it->second.behind = contents_ != &state_;
+    it->second.behind = behind;
+    it->second.order = order;
     it->second.released = it->second.behind && has_acquired(thread);
   }
   track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word, width));

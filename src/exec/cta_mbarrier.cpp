@@ -40,8 +40,8 @@ bool CtaExecutor::only_waits(uint32_t pc) {
   if (loop.empty() || body[pc].text->guard ||
       body[pc].text->operands[0].kind != Operand::Kind::Register)
     return false;
-  // What depends on the wait's answer, and on nothing that the loop does not make.
-  std::set<uint32_t> answers{body[pc].text->operands[0].reg};
+  // What depends on the wait's answer, and on nothing else that the loop makes.
+  std::set<uint32_t> answers{body[pc].text->operands[0].reg}, made;
   for (const uint32_t b : loop)
     for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
       const isa::Decoded& d = body[i];
@@ -49,6 +49,9 @@ bool CtaExecutor::only_waits(uint32_t pc) {
           d.row && (d.op == Op::Pure || d.op == Op::Mov || d.op == Op::Cvta || d.op == Op::Nop ||
                     d.op == Op::Bra || d.op == Op::Fence || i == pc);
       if (!allowed) return false;
+      if (d.text->operands.size() > 0 && d.op != Op::Bra &&
+          d.text->operands[0].kind == Operand::Kind::Register)
+        made.insert(d.text->operands[0].reg);
       for (const Operand& op : d.text->operands)
         if (op.kind == Operand::Kind::Special &&
             (op.text.starts_with("%clock") || op.text.starts_with("%globaltimer")))
@@ -65,8 +68,10 @@ bool CtaExecutor::only_waits(uint32_t pc) {
         for (size_t k = 1; k < operands.size(); ++k) {
           const bool is_register = operands[k].kind == Operand::Kind::Register;
           from_answer |= is_register && answers.contains(operands[k].reg);
-          else_constant &= is_register ? answers.contains(operands[k].reg)
-                                       : operands[k].kind == Operand::Kind::Immediate;
+          else_constant &=
+              is_register ? answers.contains(operands[k].reg) || !made.contains(operands[k].reg)
+                          : operands[k].kind == Operand::Kind::Immediate ||
+                                operands[k].kind == Operand::Kind::Special;
         }
         if (from_answer && else_constant && operands[0].kind == Operand::Kind::Register)
           changed |= answers.insert(operands[0].reg).second;

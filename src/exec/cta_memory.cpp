@@ -769,8 +769,19 @@ CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const is
           w = word_of(term_of(w, bits_type(8 * width)), bits_type(8 * width));
         Address part = at;
         part.location.offset += i * width;
+        const bool flag =
+            waits_ && d.semantics != isa::Semantics::Weak &&
+            (at.location.place == Place::Tensor || at.location.place == Place::Shared);
+        const Word before = flag ? content_at(part, width) : Word{};
         store_at(part, width, w, thread, pc);
         if (out_.aborted) return Step::Aborted;
+        if (waits_ && !flag) note_weak_store(part.location, thread, pc);
+        if (flag)
+          note_update(part.location,
+                      at.location.place == Place::Tensor ? cell_motion(at.motion, width) : 0,
+                      guard(lane).valid() ? tensor::FlagUpdate::Kind::Other
+                                          : tensor::FlagUpdate::Kind::Store,
+                      before, w, w, width, thread, d, pc);
       }
     }
     when_ = {};

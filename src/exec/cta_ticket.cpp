@@ -43,20 +43,46 @@ void CtaExecutor::note_effect(uint32_t thread, uint32_t pc) {
 }
 
 void CtaExecutor::check_ticket() {
-  if (!ticket_ || !ticket_->place.decides || out_.aborted) return;
+  if (!ticket_ || (!ticket_->place.decides && !ticket_->slot) || out_.aborted) return;
   // The numbers are the counter's only if each CTA adds to it once and nobody sets it.
   const GlobalTensor& t = tensors_[ticket_->place.tensor];
   const bool stored = std::any_of(t.stores.begin(), t.stores.end(),
                                   [](const auto& entry) { return !entry.second.behind; });
-  if (stored || t.atomics.size() != 1)
+  size_t updates = t.atomics.size();
+  if (waits_) {  // those of earlier rounds as well
+    updates = 0;
+    for (const auto& [at, list] : own_updates_)
+      if (std::get<0>(at) == Place::Tensor && std::get<1>(at) == ticket_->place.tensor)
+        updates += list.size();
+  }
+  if (stored || updates != 1)
     abort(ticket_->instruction, "a block does more with its counter than take a number");
   // All CTAs but one do it, and which one is left out depends on the schedule.
-  else if (ticket_->effect_behind)
+  else if (ticket_->effect_behind && !ticket_->slot)
     abort(*ticket_->effect_behind, "a block that is not the last stores after it took its number");
 }
 
+bool CtaExecutor::reads_ctaid() const {
+  const auto names = [](const ptx::Operand& op, auto&& self) -> bool {
+    return (op.kind == ptx::Operand::Kind::Special &&
+            (op.text.starts_with("%ctaid") || op.text.starts_with("%cluster"))) ||
+           std::any_of(op.elements.begin(), op.elements.end(),
+                       [&](const ptx::Operand& e) { return self(e, self); });
+  };
+  return std::any_of(kernel_.function->body.begin(), kernel_.function->body.end(),
+                     [&](const ptx::Instruction& i) {
+                       return std::any_of(i.operands.begin(), i.operands.end(),
+                                          [&](const ptx::Operand& op) { return names(op, names); });
+                     });
+}
+
 void CtaExecutor::execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d) {
-  if (!takes_tickets_ || (d.scope != isa::Scope::Gpu && d.scope != isa::Scope::Sys)) return;
+  const bool between_ctas = d.scope == isa::Scope::Gpu || d.scope == isa::Scope::Sys;
+  if (waits_)
+    for (uint32_t m = mask; m; m &= m - 1)
+      fence_flags(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)),
+                  between_ctas);
+  if (!takes_tickets_ || waits_ || !between_ctas) return;
   for (uint32_t m = mask; m; m &= m - 1) {
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m));
     if (behind_ticket(thread) && !has_acquired(thread)) acquired_.push_back(moment(thread));
@@ -116,7 +142,19 @@ std::optional<Word> CtaExecutor::take_ticket(const Address& at, uint64_t step, u
                           (width == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * width)) - 1));
   };
   Word mine;
-  if (last_ || total == 1) {
+  const uint64_t ctas = uint64_t{launch_.grid[0]} * launch_.grid[1] * launch_.grid[2];
+  if (!last_ && !motion && static_cast<uint64_t>(total) == ctas && !reads_ctaid()) {
+    // Each CTA gets another of these numbers, and CTAs differ in nothing else: whichever gets
+    // which, the launch does the same.
+    ticket.slot = true;
+    std::vector<int64_t> numbers(motions_->size());
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<int64_t>(step) * cta_number(motions_->ctas()[i], launch_.grid);
+    const int64_t first = numbers[0];
+    for (int64_t& n : numbers) n -= first;
+    mine = number(first / static_cast<int64_t>(step));
+    mine.motion = motions_->from_values(std::move(numbers));
+  } else if (last_ || total == 1) {
     ticket.place.decides = last_ != nullptr;
     mine = number(total - 1);
   } else {
@@ -187,10 +225,14 @@ bool CtaExecutor::reads_released(TensorId id, int64_t cell, MotionId motion, boo
       const bool shares = key(w.class_pieces(), w.ordinal) ==
                           std::pair(own.tensor, own.cell + motions_->value(own.motion, i));
       if (released && shares) {
-        if (weak && !has_acquired(thread)) {
+        if (has_acquired(thread)) continue;
+        if (weak || !session_.options.assumes("volatile-order")) {
           abort(pc, "what other blocks wrote is read behind their counter without a fence");
           return false;
         }
+        out_.assumptions.insert({"volatile-order",
+                                 "a volatile load behind a counter sees what its other blocks "
+                                 "released before they counted, without a fence"});
         continue;
       }
       Accessed a = access(w.atomic ? Accessed::Kind::Atomic : Accessed::Kind::Write,

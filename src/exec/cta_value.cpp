@@ -98,6 +98,10 @@ Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
     return Word::symbolic(poison_term(
         "special register '" + name + "'", term::bv(32), 0,
         {PoisonSource::Kind::Refused, "", {name, {}, "clusters are not modelled"}, {}}));
+  if (launch_.workspace && (name == "%envreg1" || name == "%envreg2"))
+    return extract(Word::concrete(tensor_base(*launch_.workspace), 0,
+                                  Provenance::of(Place::Tensor, *launch_.workspace)),
+                   8, name == "%envreg1" ? 4 : 0, 4);
   const bool clock = name.starts_with("%clock") || name.starts_with("%globaltimer");
   const term::Type type = term::bv(name == "%clock64" || name == "%globaltimer" ? 64 : 32);
   if (clock)
@@ -169,8 +173,8 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
       // Conditions are read off a one-bit word.
       group.type = type.cls == term::TypeClass::Bool ? term::bv(1) : type;
       id = store_.add_group(std::move(group));
-      session_.poison[id] = std::move(source);
     }
+    session_.poison.try_emplace(id, std::move(source));
     poison_groups_[key] = id;
   }
   const Term leaf = store_.leaf(id, {cell, 0});

@@ -62,6 +62,8 @@ struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint32_t dynamic_shared = 0;
   std::vector<Argument> args;
+  bool cooperative = false;           // all its CTAs are resident at once
+  std::optional<TensorId> workspace;  // of a cooperative launch: what %envreg1 and %envreg2 tell
 };
 
 // One program's tensors before a launch, and the pseudo-groups of its poison.
@@ -114,8 +116,39 @@ struct LastPhase {
   const tensor::LaunchPieces& first;
 };
 
+// What CTAs that wait for each other did between two waits (cta_wait.cpp): a launch of which some
+// wait is executed once more a round, each time up to the next one.
+struct Round {
+  struct Update {
+    const tensor::FlagUpdate* update = nullptr;
+    uint32_t cta = 0;  // by number
+    term::Term value;
+  };
+  struct Reader {
+    uint32_t cta = 0;
+    const tensor::GlobalRead* read = nullptr;
+  };
+  struct Member {
+    const tensor::ClassPieces* pieces = nullptr;
+    uint32_t ordinal = 0;
+  };
+  using Cell = std::pair<TensorId, int64_t>;
+
+  ProgramState after;
+  std::shared_ptr<const tensor::LaunchPieces> pieces;
+  absl::flat_hash_map<Cell, std::vector<Update>> updates;
+  absl::flat_hash_map<Cell, std::vector<Reader>> readers;
+  bool too_many_readers = false;
+  std::vector<Member> members;  // by number of the CTA
+};
+
+Round make_round(ProgramState after, std::shared_ptr<const tensor::LaunchPieces> pieces,
+                 const term::TermStore& store);
+uint32_t cta_number(const tensor::Cta& cta, const std::array<uint32_t, 3>& grid);
+
 struct LaunchResult {
   bool has_last = false;  // a second execution has to follow
+  bool has_next = false;  // another round has to follow
   std::shared_ptr<tensor::LaunchPieces> pieces;
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
@@ -142,6 +175,6 @@ struct Session {
 // Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;
 // the caller makes the next versions from the pieces.
 LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
-                        const LastPhase* last = nullptr);
+                        const LastPhase* last = nullptr, const std::vector<Round>& rounds = {});
 
 }  // namespace coequal::exec

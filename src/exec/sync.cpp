@@ -7,13 +7,10 @@
 
 namespace coequal::exec {
 
-namespace {
-
-void join(HappensBefore::Clock& into, const HappensBefore::Clock& from) {
-  for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], from[i]);
+void HappensBefore::join(Clock& into, const Clock& from) {
+  into.resize(std::max(into.size(), from.size()));
+  for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
-
-}  // namespace
 
 HappensBefore::HappensBefore(uint32_t threads, bool crosses_warps)
     : wide_(crosses_warps), clocks_(threads, Clock(crosses_warps ? threads : kWarpSize)) {
@@ -34,7 +31,6 @@ void HappensBefore::warp_barrier(uint32_t warp, uint32_t mask) {
 
 void HappensBefore::arrive(std::span<const uint32_t> threads, Clock& barrier) {
   CHECK(wide_);
-  barrier.resize(clocks_.size());
   for (const uint32_t t : threads) {
     join(barrier, clocks_[t]);
     ++clocks_[t][t];

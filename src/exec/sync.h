@@ -40,6 +40,7 @@ class HappensBefore {
   // What threads that arrived at a named barrier had done: one entry a thread, empty before the
   // first arrival.
   using Clock = std::vector<uint32_t>;
+  static void join(Clock& into, const Clock& from);
   void arrive(std::span<const uint32_t> threads, Clock& barrier);
   // The threads go on when the barrier opens: all that arrived is ordered before what they do from
   // here on.

@@ -77,6 +77,8 @@ constexpr NamedSpecial kSpecials[] = {
     {"%globaltimer_lo", S::Clock},
     {"%dynamic_smem_size", S::DynamicSharedSize},
     {"%total_smem_size", S::TotalSharedSize},
+    {"%envreg1", S::Envreg1},
+    {"%envreg2", S::Envreg2},
     {"%gridid", S::Zero},
     {"%smid", S::Zero},
     {"%clock_hi", S::Zero},

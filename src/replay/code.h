@@ -46,6 +46,8 @@ enum class SpecialRegister : uint8_t {
   ClusterNctaidZ,
   ClusterCtarank,
   ClusterNctarank,
+  Envreg1,
+  Envreg2,
   Laneid,
   Warpid,
   Nwarpid,

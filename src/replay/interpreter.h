@@ -28,6 +28,7 @@ struct LaunchConfig {
   Dim3 grid, block, cluster;
   uint64_t shared_bytes = 0;    // dynamic shared memory
   std::vector<uint8_t> params;  // as the kernel's .param variables lie (param_offsets)
+  uint64_t workspace = 0;       // of a cooperative launch: what %envreg1 and %envreg2 hold
 };
 
 // Byte offset of each parameter, then the size of all.

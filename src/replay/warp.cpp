@@ -263,6 +263,10 @@ uint64_t Warp::special(SpecialRegister special, uint32_t lane) const {
     case S::NctaidZ:
     case S::NclusteridZ:
       return config.grid.z;
+    case S::Envreg1:
+      return config.workspace >> 32;
+    case S::Envreg2:
+      return config.workspace & 0xffffffff;
     case S::ClusterCtaidX:
     case S::ClusterCtaidY:
     case S::ClusterCtaidZ:

@@ -44,6 +44,7 @@ struct CellStore {
   bool released = false;
   // Before this store the CTA updated the cell by atomics, or stored other bits there.
   bool other_writes = false;
+  uint32_t order = 0;  // see FlagUpdate
 };
 
 enum class AtomicKind : uint8_t { Add, Mul, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
@@ -58,6 +59,7 @@ struct AtomicUpdate {
   bool scope_cta = false;  // .cta scope: covers only the threads of its CTA
   term::Term guard{};      // the condition on data under which it happens; invalid: always
   bool released = false;   // by a fence before the CTA took its ticket
+  uint32_t order = 0;      // see FlagUpdate
 };
 
 // The counter from which a CTA took a number, and how many CTAs share it.
@@ -79,6 +81,33 @@ struct GlobalRead {
   Origin origin;
   bool non_coherent = false;  // ld.global.nc
   term::Term guard{};         // the condition on data under which it happens; invalid: always
+  uint32_t order = 0;         // see FlagUpdate
+};
+
+// A store or an atomic as those see it that wait for its cell. Where CTAs wait for each other, the
+// accesses of one to global memory are numbered in the order in which it makes them.
+struct FlagUpdate {
+  enum class Kind : uint8_t { Store, Add, Other } kind = Kind::Other;
+  TensorId tensor = 0;
+  int64_t cell = 0;
+  MotionId motion = 0;
+  term::Term value;  // what is stored or added
+  Origin origin;
+  bool scope_cta = false;
+  uint32_t order = 0;
+  // Earlier accesses of the CTA that it does not release: nothing orders them before it, or no
+  // fence stands between. Ascending.
+  std::shared_ptr<const std::vector<uint32_t>> unreleased;
+};
+
+// The end of a wait for a cell: the updates of all rounds up to that of `last`, and there up to its
+// number, come before what the CTA does after it.
+struct FlagPass {
+  TensorId tensor = 0;
+  int64_t cell = 0;
+  MotionId motion = 0;
+  uint32_t round = 0, last = 0;
+  uint32_t order = 0;
 };
 
 struct TensorPiece {
@@ -93,6 +122,9 @@ struct ClassPieces {
   std::vector<TensorPiece> tensors;
   std::vector<GlobalRead> reads;
   std::optional<Ticket> ticket;
+  std::vector<FlagUpdate> updates;
+  std::vector<FlagPass> passes;
+  uint32_t last_order = 0;
 };
 
 // All classes of one launch, and how to name its instructions.

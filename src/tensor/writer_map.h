@@ -94,6 +94,10 @@ class TensorVersion {
   // True while no launch has written any cell.
   bool is_initial() const { return !older_; }
   const std::shared_ptr<const TensorVersion>& older() const { return older_; }
+  // The version that a launch made, if this one is that with some cells poisoned.
+  const TensorVersion& as_written() const {
+    return poisoned_.empty() ? *this : older_->as_written();
+  }
 
   // The value at `cell + motion(cta)` for every living CTA of a reading class. CTAs for which it
   // has another shape than for the representative leave the class (`motions.narrow`).

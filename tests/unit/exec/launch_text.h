@@ -12,6 +12,7 @@
 #include "term/evaluate.h"
 #include "term/print.h"
 #include "term/substitute.h"
+#include "term/traverse.h"
 
 namespace coequal::exec::testing {
 
@@ -118,14 +119,51 @@ class Bench {
       a.access = specs_[t].access;
       launch.args.push_back(a);
     }
-    LaunchResult result = run_launch(session, state_, launch);
-    for (uint32_t t = 0; t < specs_.size(); ++t) {
-      std::vector<tensor::TensorVersion::Overlap> overlaps;
-      state_.versions[t] =
-          tensor::TensorVersion::after(state_.versions[t], result.pieces, t, store, overlaps);
-      EXPECT_TRUE(overlaps.empty());
+    const ProgramState before = state_;
+    std::vector<Round> rounds;
+    std::vector<Defect> found;  // in earlier rounds
+    std::optional<ProgramState> after;
+    std::optional<LastPhase> last;
+    std::shared_ptr<tensor::LaunchPieces> first;
+    while (true) {
+      LaunchResult result = run_launch(session, before, launch, last ? &*last : nullptr, rounds);
+      for (uint32_t t = 0; t < specs_.size(); ++t) {
+        std::vector<tensor::TensorVersion::Overlap> overlaps;
+        state_.versions[t] =
+            tensor::TensorVersion::after(state_.versions[t], result.pieces, t, store, overlaps);
+        EXPECT_TRUE(overlaps.empty());
+      }
+      add_stored_races(result);
+      for (Defect& d : found) add_defect(result.defects, std::move(d));
+      if (result.has_next) {
+        rounds.push_back(make_round(state_, result.pieces, store));
+        found = result.defects;
+      } else if (result.has_last) {
+        // The last CTA of a counter works on what the others left.
+        after = state_;
+        first = result.pieces;
+        last.emplace(LastPhase{*after, *first});
+      } else {
+        return result;
+      }
     }
-    return result;
+  }
+
+  // Races whose value a store brought to memory: there they matter.
+  void add_stored_races(LaunchResult& result) const {
+    for (const tensor::ClassPieces& cls : result.pieces->classes)
+      for (const tensor::TensorPiece& piece : cls.tensors)
+        for (const tensor::CellStore& s : piece.stores)
+          term::Postorder(store).walk(
+              s.value, [&](const term::Term& t) { return store.has_poison(t); },
+              [&](const term::Term& t) {
+                if (store.kind(t) != term::Kind::Poison) return;
+                const PoisonSource& source = session.poison.at(store.groups(t)[0]);
+                const DefectKind kind = source.defect.kind;
+                if (source.kind == PoisonSource::Kind::Defective &&
+                    (kind == DefectKind::SharedRace || kind == DefectKind::GlobalRace))
+                  add_defect(result.defects, source.defect);
+              });
   }
 
   term::Term value(uint32_t tensor, int64_t cell) {

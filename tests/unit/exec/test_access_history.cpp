@@ -59,6 +59,40 @@ TEST(AccessHistory, AReadAndAWriteOfTwoThreadsConflict) {
   EXPECT_EQ(found.conflicts[0].earlier.role, Role::Read);
 }
 
+TEST(AccessHistory, ALoadThatRacesWithAStoreOfTheSameBytesIsToldApart) {
+  const auto sized = [](AccessEvent e, int32_t size) {
+    e.size = size;
+    return e;
+  };
+  HappensBefore order(64);
+  AccessHistory history;
+  history.access(sized(read(0), 4), order);
+  history.access(sized(read(3), 4), order);
+  const auto found = history.access(sized(write(40, 1), 4), order);
+  EXPECT_TRUE(found.conflicts.empty());
+  ASSERT_EQ(found.raced_loads.size(), 1u);
+  EXPECT_EQ(found.raced_loads[0].lanes, 0x9u);
+  // Of other bytes it is a conflict at once.
+  AccessHistory other;
+  other.access(sized(read(0), 2), order);
+  EXPECT_EQ(other.access(sized(write(40, 1), 4), order).conflicts.size(), 1u);
+}
+
+TEST(AccessHistory, StoresThatMayAgreeAreAskedAboutOnce) {
+  const auto sized = [](AccessEvent e) {
+    e.size = 4;
+    return e;
+  };
+  HappensBefore order(64);
+  AccessHistory history;
+  const auto agree = [](const AccessEvent&, const AccessEvent&) { return true; };
+  history.access(sized(write(0, 1)), order, agree);
+  history.access(sized(write(33, 2)), order, agree);
+  const auto found = history.access(sized(write(40, 3)), order, agree);
+  ASSERT_EQ(found.conflicts.size(), 1u);  // equality is transitive
+  EXPECT_TRUE(found.conflicts[0].may_agree);
+}
+
 TEST(AccessHistory, OwnAccessesDoNotConflict) {
   HappensBefore order(32);
   AccessHistory history;

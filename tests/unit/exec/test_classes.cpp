@@ -141,7 +141,8 @@ TEST(Classes, AccessesThatMeetInSomeCtasOnly) {
   const auto r = bench.run(
       kernel_text(2, kLinear + "setp.eq.u32 %p0, %r0, 1;\n@%p0 ld.global.f32 %f0, "
                                "[%rd1+64];\nsetp.eq.u32 %p1, %r0, 0;\nmov.f32 %f1, 0f3F800000;\n"
-                               "@%p1 st.global.f32 [%rd9], %f1;\nret;"),
+                               "@%p1 st.global.f32 [%rd9], %f1;\n@%p0 st.global.f32 [%rd9], "
+                               "%f0;\nret;"),
       4, 8);
   EXPECT_EQ(r.classes, 2);
   EXPECT_EQ(kinds_of(r), std::vector<std::string>{"global-race"});
@@ -158,11 +159,12 @@ TEST(Classes, AReadThatAStoreOfItsOwnCtaMeetsLater) {
                             "mul.wide.u32 %rd8, %r4, 4;\nadd.u64 %rd8, %rd1, %rd8;\nmov.f32 %f1, "
                             "0f3F800000;\nsetp.eq.u32 %p0, %r0, 0;\n"
                             "@%p0 ld.global.f32 %f0, [%rd7];\nsetp.eq.u32 %p1, %r0, 1;\n@%p1 "
-                            "st.global.f32 [%rd8+4], %f1;\nret;"),
+                            "st.global.f32 [%rd8+4], %f1;\n@%p0 st.global.f32 [%rd8+8], "
+                            "%f0;\nret;"),
                 4, 2);
   EXPECT_EQ(r.classes, 2);
   ASSERT_EQ(kinds_of(r), std::vector<std::string>{"global-race"});
-  EXPECT_EQ(r.defects[0].count, 2);  // CTAs 1 and 3
+  EXPECT_EQ(r.defects[0].accesses[0].block[0], 1);
   EXPECT_EQ(bench.text(1, 8 * 2 + 1), "1");
 }
 
