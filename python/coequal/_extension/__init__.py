@@ -171,8 +171,8 @@ class _DeviceCode:
     def kernel(self, symbol: str, instances: Iterable[str]) -> Kernel:
         """A kernel of the source together with the instances of its templates."""
         text = "\n".join([self.text, *sorted(instances), ""])
-        headers = _source.pytorch_headers(text)
-        folder = (f"-I{Path(torch.__file__).parent / 'include'}",) if headers else ()
+        headers = _source.headers(text)
+        folder = (f"-I{Path(torch.__file__).parent / 'include'}",) if "c10/" in headers else ()
         return Kernel(symbol, path=source_file(headers + text, "extension"), kind="cu", flags=(*self.flags, *folder))
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 # Words that only host code has.
 _HOST_WORDS = re.compile(r"\b(?:torch|at|c10|pybind11|py)\s*::|\bTensor\b|<<<|\bPYBIND11_MODULE\b|\bTORCH_\w+")
+# Libraries for device code; host.h knows none of their names.
+_DEVICE_WORDS = re.compile(r"\b(?:cub|cute|cutlass|cg|cooperative_groups|nvcuda|thrust|wmma)\b")
 _HALVES = re.compile(r"\b(?:at|c10)\s*::\s*(?:Half|BFloat16)\b")
 # Headers that host.h stands for; of the others, those that only device code needs.
 _PYTORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/|Python\.h")
@@ -243,11 +245,15 @@ def _is_device(code: str, item: _Item) -> bool:
     return _HOST_WORDS.search(_HALVES.sub("", own)) is None
 
 
-def pytorch_headers(device: str) -> str:
-    """What declares the names of PyTorch that device code uses; the whole of it costs a minute."""
+# What PyTorch's headers include by the way.
+_STANDARD = ("algorithm", "cfloat", "climits", "cmath", "cstdint", "limits", "type_traits", "utility")
+
+
+def headers(device: str) -> str:
+    """What declares the names that device code takes from PyTorch's headers; the whole of them costs a minute."""
     used = _blanked(device)
-    lines = []
-    if re.search(r"\b(?:at|c10|torch)\s*::", used):
+    lines = [f"#include <{name}>" for name in _STANDARD]
+    if re.search(r"\b(?:at|c10|torch)\s*::|\bC10_", used):
         lines += ["#include <c10/util/Half.h>", "#include <c10/util/BFloat16.h>"]
         lines += ["namespace at { using c10::Half; using c10::BFloat16; }", "namespace torch { using namespace at; }"]
     if "acc_type" in used:
@@ -283,13 +289,15 @@ def _host_items(text: str, code: str, items: Sequence[_Item], start: int, end: i
 
 def _host_item(text: str, code: str, item: _Item) -> str:
     own, header = text[item.start : item.end], _header(code, item)
+    if item.kind in ("simple", "class") and _DEVICE_WORDS.search(code[item.start : item.end]):
+        return _blank_lines(own)
     if item.kind == "class":
         last = _match(code, item.body)
         inner = list(_items(code, item.body + 1, last - 1)) if not re.match(r".*\benum\b", header, re.DOTALL) else []
         body = _host_items(text, code, inner, item.body + 1, last - 1)
         return text[item.start : item.body + 1] + body + text[last - 1 : item.end]
     if _has(header, "__global__"):
-        plain = _visible(text, item)
+        plain = _without_attributes(_visible(text, item))
         if item.kind == "simple":
             return plain + text[item.body : item.end]
         record = f"{{ ::coequal::record(COEQUAL_UNIT{''.join(', ' + name for name in _parameters(header))}); }}"
@@ -302,6 +310,19 @@ def _host_item(text: str, code: str, item: _Item) -> str:
 def _visible(text: str, kernel: _Item) -> str:
     """What stands before a kernel's body, without what would change its name or hide it."""
     return re.sub(r"\b(?:static|inline|__forceinline__|__inline__)\b", "", text[kernel.start : kernel.body])
+
+
+def _without_attributes(kernel: str) -> str:
+    """What stands before a kernel's body, without what only nvcc knows."""
+    attributes = re.compile(
+        r"\b__(?:launch_bounds|cluster_dims|block_size|maxnreg)__\s*(?=\()|\b__grid_constant__"
+    )
+    while True:
+        found = attributes.search(kernel)
+        if found is None:
+            return kernel
+        end = _match(kernel, found.end()) if kernel[found.end() :].startswith("(") else found.end()
+        kernel = kernel[: found.start()] + _blank_lines(kernel[found.start() : end]) + kernel[end:]
 
 
 def _parameters(header: str) -> list[str]:

@@ -17,7 +17,7 @@ struct Affine {
 };
 
 template <typename T, int N>
-__global__ void scale(const T* __restrict__ x, T* __restrict__ y, T factor, int64_t n) {
+__global__ void __launch_bounds__(kThreads * 2) scale(const T* __restrict__ x, T* __restrict__ y, T factor, int64_t n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i] * factor + T(N);
 }

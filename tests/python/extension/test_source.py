@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("torch")
-from coequal._extension._source import Source, SourceError, split  # noqa: E402
+from coequal._extension._source import Source, SourceError, headers, split  # noqa: E402
 
 KERNEL = """
 #include <torch/extension.h>
@@ -51,6 +51,7 @@ def test_host_code_has_launches_that_record():
     assert "{ ::coequal::record(COEQUAL_UNIT, x, y, f, n); }" in host
     configured = "(::coequal::configure(dim3(blocks(x.numel())), BLOCK, sizeof(float) * 4), scale<float>("
     assert f"{configured}x.data_ptr<float>(), nullptr, nullptr, (1, 2)));" in host
+    assert "__launch_bounds__" not in host and "__launch_bounds__(BLOCK)" in halves(KERNEL).device
     assert "CUDAGuard.h" not in host and "<<<" not in host
 
 
@@ -102,6 +103,25 @@ def test_kernels_that_only_a_file_knows_are_visible():
     text = "namespace { static __global__ void k(int n) { } }\nextern \"C\" { __global__ void c(float* y) { } }"
     host = halves(text).host
     assert "static" not in host and "inline namespace coequal_local" in host and "record(COEQUAL_UNIT, y)" in host
+
+
+def test_libraries_of_device_code_are_no_business_of_the_host():
+    text = """
+#include <cub/cub.cuh>
+namespace cg = cooperative_groups;
+using namespace nvcuda;
+using Reduce = cub::BlockReduce<float, 128>;
+__global__ void k(float* y) { __shared__ typename Reduce::TempStorage s; y[0] = Reduce(s).Sum(y[0]); }
+"""
+    device, host = halves(text).device, halves(text).host
+    assert "cub" not in host and "cooperative" not in host and "nvcuda" not in host and "record" in host
+    assert "cub/cub.cuh" in device and "using Reduce = cub::BlockReduce<float, 128>;" in device
+
+
+def test_device_code_has_the_headers_whose_names_it_uses():
+    plain, half = headers("__global__ void k(float* y);"), headers("template __global__ void k<c10::Half>(c10::Half*);")
+    assert "<limits>" in plain and "c10" not in plain and "c10/util/Half.h" in half
+    assert "TensorAccessor" in headers("__global__ void k(at::PackedTensorAccessor32<float, 2> x);")
 
 
 def test_quoted_headers_are_put_in_place(tmp_path):
