@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -151,9 +152,22 @@ def cdist(t: Lowering, a: Value, b: Value, p: float, mode: Any = None) -> Value:
 # --- Convolution: section "index arithmetic" of the documentation of torch.nn.Conv2d, for any number of axes.
 
 
-def _pairs(value: Any, axes: int) -> list[int]:
-    values = list(value)
-    return values * axes if len(values) == 1 else values
+@dataclass(frozen=True)
+class _Steps:
+    """How a window moves, a number for each axis."""
+
+    stride: Sequence[int]
+    padding: Sequence[int]
+    dilation: Sequence[int]
+    groups: int
+
+
+def _steps(stride: Any, padding: Any, dilation: Any, groups: int, axes: int) -> _Steps:
+    def numbers(value: Any) -> list[int]:
+        values = list(value)
+        return values * axes if len(values) == 1 else values
+
+    return _Steps(numbers(stride), numbers(padding), numbers(dilation), groups)
 
 
 @operator("convolution", "_convolution")
@@ -173,10 +187,9 @@ def convolution(
     out = t.standin
     assert isinstance(out, torch.Tensor)
     axes = w.rank - 2
-    stride, padding, dilation = (_pairs(v, axes) for v in (stride, padding, dilation))
     t.simple(x), t.simple(w)
     rule = _transposed if transposed else _direct
-    cell = rule(t, x, w, stride, padding, dilation, groups, tuple(out.shape))
+    cell = rule(x, w, _steps(stride, padding, dilation, groups, axes), tuple(out.shape))
 
     def biased(k: Kernel, idx: Idx) -> Reg:
         total = cell(k, idx)
@@ -194,29 +207,20 @@ def _group(k: Kernel, channel: Reg | int, each: int, groups: int) -> Reg | int:
     return channel if each == 1 else channel / each
 
 
-def _direct(
-    t: Lowering,
-    x: Value,
-    w: Value,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-    shape: tuple[int, ...],
-) -> Callable[[Kernel, Idx], Reg]:
+def _direct(x: Value, w: Value, steps: _Steps, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:
     axes, inner = w.rank - 2, w.shape[1]
 
     def cell(k: Kernel, idx: Idx) -> Reg:
         lead, place = list(idx[: len(idx) - axes - 1]), idx[-axes:]
         out_channel = idx[-axes - 1]
-        first = k.index_sum([(_group(k, out_channel, w.shape[0] // groups, groups), inner)])
+        first = k.index_sum([(_group(k, out_channel, w.shape[0] // steps.groups, steps.groups), inner)])
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(inside: list[Reg | int]) -> None:
             c, taps = inside[-1], inside[:-1]
             position, conditions = [], []
             for p, r, s, pad, dil, n, m, size in zip(
-                place, taps, stride, padding, dilation, x.shape[-axes:], w.shape[2:], shape[-axes:]
+                place, taps, steps.stride, steps.padding, steps.dilation, x.shape[-axes:], w.shape[2:], shape[-axes:]
             ):
                 at = k.index_sum([(p, s), (r, dil)], -pad)
                 position.append(at)
@@ -234,28 +238,20 @@ def _direct(
     return cell
 
 
-def _transposed(
-    t: Lowering,
-    x: Value,
-    w: Value,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-    shape: tuple[int, ...],
-) -> Callable[[Kernel, Idx], Reg]:
-    axes, per_group, inner = w.rank - 2, w.shape[1], w.shape[0] // groups
+def _transposed(x: Value, w: Value, steps: _Steps, shape: tuple[int, ...]) -> Callable[[Kernel, Idx], Reg]:
+    axes, per_group, inner = w.rank - 2, w.shape[1], w.shape[0] // steps.groups
 
     def cell(k: Kernel, idx: Idx) -> Reg:
         lead, place = list(idx[: len(idx) - axes - 1]), idx[-axes:]
-        group = _group(k, idx[-axes - 1], per_group, groups)
+        group = _group(k, idx[-axes - 1], per_group, steps.groups)
         own = k.index_sum([(idx[-axes - 1], 1), (group, -per_group)])
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(inside: list[Reg | int]) -> None:
             c, taps = k.index_sum([(group, inner), (inside[-1], 1)]), inside[:-1]
             position, conditions = [], []
-            for p, r, s, pad, dil, n in zip(place, taps, stride, padding, dilation, x.shape[-axes:]):
+            across = zip(place, taps, steps.stride, steps.padding, steps.dilation, x.shape[-axes:])
+            for p, r, s, pad, dil, n in across:
                 at = k.index(k.index_sum([(p, 1), (r, -dil)], pad))
                 conditions.append(at.ge(0))
                 if s > 1:
@@ -288,46 +284,36 @@ def convolution_backward(
     groups: int,
     mask: Sequence[bool],
 ) -> Any:
-    axes = w.rank - 2
-    stride, padding, dilation = (_pairs(v, axes) for v in (stride, padding, dilation))
+    steps = _steps(stride, padding, dilation, groups, w.rank - 2)
     t.simple(grad), t.simple(x), t.simple(w)
     results: list[Value | None] = [None, None, None]
     if mask[0]:
         # The gradient of a convolution by its input is the transposed convolution, and the other way round.
         rule = _direct if transposed else _transposed
-        cell = rule(t, grad, w, stride, padding, dilation, groups, x.shape)
+        cell = rule(grad, w, steps, x.shape)
         results[0] = t.compute(x.shape, x.dtype, cell)
     if mask[1]:
-        results[1] = _weight_gradient(t, grad, x, w, stride, padding, dilation, transposed, groups)
+        results[1] = _weight_gradient(t, grad, x, w, steps, transposed)
     if mask[2]:
         results[2] = sum_over(t, grad, [d for d in range(grad.rank) if d != 1], False)
     return results
 
 
-def _weight_gradient(
-    t: Lowering,
-    grad: Value,
-    x: Value,
-    w: Value,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    groups: int,
-) -> Value:
+def _weight_gradient(t: Lowering, grad: Value, x: Value, w: Value, steps: _Steps, transposed: bool) -> Value:
     # `near` is read at every place, `far` at place * stride - padding + tap * dilation.
     near, far = (x, grad) if transposed else (grad, x)
 
     def cell(k: Kernel, idx: Idx) -> Reg:
         taps = idx[2:]
-        group = _group(k, idx[0], w.shape[0] // groups, groups)
+        group = _group(k, idx[0], w.shape[0] // steps.groups, steps.groups)
         far_channel = k.index_sum([(group, w.shape[1]), (idx[1], 1)])
         total = k.variable(k.constant(0, "f64"), "f64")
 
         def body(inside: list[Reg | int]) -> None:
             sample, place = inside[0], inside[1:]
             position, conditions = [], []
-            for p, r, s, pad, dil, n in zip(place, taps, stride, padding, dilation, far.shape[2:]):
+            across = zip(place, taps, steps.stride, steps.padding, steps.dilation, far.shape[2:])
+            for p, r, s, pad, dil, n in across:
                 at = k.index_sum([(p, s), (r, dil)], -pad)
                 position.append(at)
                 conditions += [k.index(at).ge(0), k.index(at).lt(n)]
