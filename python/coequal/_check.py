@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coequal import _core
 from coequal._functions import Functions, Spec
 from coequal._lower import Question, record
-from coequal._program import Number
 from coequal.instance import Instance
 from coequal.result import Result, make_result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from coequal.instance import Declared
 
 Case: TypeAlias = "Instance | type[Instance] | str | os.PathLike[str]"
 
@@ -121,24 +125,13 @@ def check(
     return results[0]
 
 
-def spec(
-    shape: int | Iterable[int] | None,
-    dtype: str = "f32",
-    *,
-    min: Number | None = None,
-    max: Number | None = None,
-    above: Number | None = None,
-    below: Number | None = None,
-    sorted: bool = False,
-    strides: Iterable[int] | None = None,
-) -> Spec:
-    """An argument for assert_equivalent: a tensor of any values within its bounds; a shape of None: a scalar."""
-    declared: dict[str, Any] = {"min": min, "max": max, "above": above, "below": below}
-    if shape is None:
-        return Spec(None, dtype, declared)
-    return Spec(
-        (shape,) if isinstance(shape, int) else tuple(shape), dtype, {**declared, "sorted": sorted, "strides": strides}
-    )
+def spec(shape: int | Iterable[int] | None, dtype: str = "f32", **declared: Unpack[Declared]) -> Spec:
+    """An argument for assert_equivalent: a tensor of any values within its bounds, with the keywords of input(); a
+    shape of None: a scalar, with those of scalar()."""
+    extents = None if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    asked = Spec(extents, dtype, dict(declared))
+    asked.declare()  # says what is wrong
+    return asked
 
 
 class NotEquivalent(AssertionError):

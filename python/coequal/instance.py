@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from coequal._program import Bounds, Number, Scalar, Tensor
 from coequal._record import as_number
@@ -71,6 +71,17 @@ def _strides(strides: Iterable[int] | None) -> tuple[int, ...] | None:
 def _bounds(**given: Any) -> Bounds:
     numbers = {k: None if v is None else as_number(v, k) for k, v in given.items() if k != "sorted"}
     return Bounds(**numbers, sorted=bool(given.get("sorted")))
+
+
+class Declared(TypedDict, total=False):
+    """The keywords of input()."""
+
+    min: Number | None
+    max: Number | None
+    above: Number | None
+    below: Number | None
+    sorted: bool
+    strides: Iterable[int] | None
 
 
 def input(
