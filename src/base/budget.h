@@ -14,9 +14,7 @@ class Budget {
 
   Budget() = default;
   explicit Budget(double seconds, const std::atomic<bool>* interrupted = nullptr)
-      : deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(seconds))),
-        interrupted_(interrupted) {}
+      : deadline_(after(seconds)), interrupted_(interrupted) {}
 
   bool interrupted() const { return interrupted_ && interrupted_->load(std::memory_order_relaxed); }
   bool spent() const { return interrupted() || Clock::now() >= deadline_; }
@@ -26,13 +24,19 @@ class Budget {
   // A budget that ends after `seconds` or with this one, whichever is sooner.
   Budget slice(double seconds) const {
     Budget part = *this;
-    part.deadline_ =
-        std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                               std::chrono::duration<double>(seconds)));
+    part.deadline_ = std::min(deadline_, after(seconds));
     return part;
   }
 
  private:
+  // Decades are as good as no limit; much more would not fit the clock.
+  static Clock::time_point after(double seconds) {
+    constexpr double kLongest = 1e9;
+    if (!(seconds < kLongest)) return Clock::time_point::max();
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
   Clock::time_point deadline_ = Clock::time_point::max();
   const std::atomic<bool>* interrupted_ = nullptr;
 };

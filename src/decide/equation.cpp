@@ -266,11 +266,10 @@ class Solver {
   }
 
   bool instance(const Equation& equation, Args variables) {
-    const auto left =
-        context_.builder.value(equation.left.make(context_.store, variables), budget_);
-    const auto right =
-        left ? context_.builder.value(equation.right.make(context_.store, variables), budget_)
-             : std::nullopt;
+    const Term left_side = equation.left.make(context_.store, variables),
+               right_side = equation.right.make(context_.store, variables);
+    const auto left = context_.builder.value(left_side, budget_);
+    const auto right = left ? context_.builder.value(right_side, budget_) : std::nullopt;
     if (!right) return false;
     if (algebra_.is_infinity(*left) || algebra_.is_infinity(*right)) return true;
     const Value difference = algebra_.sub(*left, *right);
@@ -301,11 +300,28 @@ class Solver {
         zeros.push_back(std::move(*zero));
       }
       if (zeros.size() + 1 != factors.size()) continue;
+      // It says nothing where one of its sides has no value.
+      if (!holds_where_compared(left_side) || !holds_where_compared(right_side)) break;
       solved_.emplace(solution->atom, std::pair(solution->value, equation.text));
       divisors_.insert(divisors_.end(), zeros.begin(), zeros.end());
       break;
     }
     return true;
+  }
+
+  // Whether the term has a value wherever both sides of the question have one.
+  bool holds_where_compared(const Term& t) {
+    if (context_.store.is_total(t)) return true;
+    const auto defined = context_.builder.condition(context_.definedness.defined(t), budget_);
+    if (!defined || *defined == kTrue) return defined.has_value();
+    if (!find_domains(context_, question_, budget_)) return false;
+    std::vector<CondId> known = algebra_.literals_of(question_.defined_a);
+    const std::vector<CondId> more = algebra_.literals_of(question_.defined_b);
+    known.insert(known.end(), more.begin(), more.end());
+    const std::vector<CondId> wanted = algebra_.literals_of(*defined);
+    return std::all_of(wanted.begin(), wanted.end(), [&](CondId c) {
+      return c == kTrue || algebra_.implied(known, c) == std::optional(true);
+    });
   }
 
   struct Solution {

@@ -71,6 +71,21 @@ TEST_F(Equations, WhereSolvingWouldDivideByZeroTheSidesAreComparedAsTheyAre) {
   EXPECT_NE(ask("(* a (cos a)) = (* a a)", op("cos", {x()}), x()).outcome, Outcome::Proved);
 }
 
+// sqrt(x y) = sqrt(x) sqrt(y) where both have a value: that of x = y < 0 is none, so |x| = x does
+// not follow, nor does anything at 0 from sides that are divided by x.
+TEST_F(Equations, TheySayNothingWhereASideHasNoValue) {
+  EXPECT_NE(ask("(sqrt (* a b)) = (* (sqrt a) (sqrt b))", abs(x()), x()).outcome, Outcome::Proved);
+  EXPECT_NE(
+      ask("(/ (exp a) a) = (/ (+ (cos a) 5) a)", op("exp", {x()}), add(op("cos", {x()}), c(5)))
+          .outcome,
+      Outcome::Proved);
+  // Where the sides of the question have no value there either, they do.
+  EXPECT_EQ(ask("(+ (sqrt a) (sin a)) = (+ (sqrt a) a)", add(op("sqrt", {x()}), op("sin", {x()})),
+                add(op("sqrt", {x()}), x()))
+                .outcome,
+            Outcome::Proved);
+}
+
 TEST_F(Equations, TwoVariables) {
   EXPECT_EQ(ask("(max a b) = (+ a b)", max(x(), y()), add(y(), x())).outcome, Outcome::Proved);
 }
