@@ -471,6 +471,8 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
   const auto holds = [&](const Point& p) {
     const term::MapAssignment at = assignment(g, p);
     if (differ(a, b, at, &va, &vb) != kind) return false;
+    Value wa, wb;
+    if (written_ && differ(written_->first, written_->second, at, &wa, &wb) != kind) return false;
     if (small_does_not_count && is_small(a, b, at, va, vb)) return false;
     return overflow || (!overflows(a, at, g.doubles) && !overflows(b, at, g.doubles));
   };
@@ -542,6 +544,8 @@ std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
                                               const Budget& budget) const {
   const Ground g = ground({a, b});
   const bool rounded = rounding_excuses() && has_rounded_constant(g);
+  const bool rounded_as_written = written_ && rounding_excuses() &&
+                                  has_rounded_constant(ground({written_->first, written_->second}));
   // Code that builds floats from bits flushes results to zero where others go on.
   const bool scaled = rounding_excuses() && (builds_floats(a) || builds_floats(b));
   std::optional<std::pair<Point, Difference>> found, overflowing;
@@ -559,11 +563,23 @@ std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
     if (scaled && d == Difference::Values && is_subnormal(va, g.doubles) &&
         is_subnormal(vb, g.doubles))
       return false;
+    if (written_) {
+      Value wa, wb;
+      if (differ(written_->first, written_->second, at, &wa, &wb) != d) return false;
+      if (rounded_as_written && d == Difference::Values &&
+          is_small(written_->first, written_->second, at, wa, wb))
+        return false;
+    }
     found = {p, d};
     return true;
   });
   if (!found && !rounded) found = overflowing;
   if (!found) return std::nullopt;
+  if (written_) {
+    PointSearch both = *this;
+    both.written_ = {a, b};
+    return both.confirm(written_->first, written_->second, named(g, found->first), budget);
+  }
   return describe(g, a, b, std::move(found->first), found->second, budget);
 }
 

@@ -28,6 +28,10 @@ class PointSearch {
   // they do not show is that of an approximation that was read on one side only.
   void set_code(const term::Term& a, const term::Term& b) { code_ = {a, b}; }
 
+  // The terms with their constants as written, where those asked about have them read as what they
+  // stand for: a difference has to show in both.
+  void set_written(const term::Term& a, const term::Term& b) { written_ = {a, b}; }
+
   // A confirmed difference of a and b, made small; nothing if none of the points shows one.
   std::optional<Refutation> refute(const term::Term& a, const term::Term& b,
                                    const Budget& budget) const;
@@ -92,7 +96,7 @@ class PointSearch {
 
   const term::TermStore& store_;
   const Options& options_;
-  std::optional<std::pair<term::Term, term::Term>> code_;
+  std::optional<std::pair<term::Term, term::Term>> code_, written_;
 };
 
 }  // namespace coequal::decide

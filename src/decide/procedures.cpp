@@ -56,10 +56,9 @@ namespace {
 
 // A difference of the sides, with their constants as written.
 std::optional<Refutation> search(Context& context, const Question& q, const Budget& budget) {
-  const PointSearch points = search_points(context, q);
-  auto found = points.refute(q.a, q.b, budget);
-  if (!found || (q.a == q.written_a && q.b == q.written_b)) return found;
-  return points.confirm(q.written_a, q.written_b, found->assignment, budget);
+  PointSearch points = search_points(context, q);
+  if (!(q.a == q.written_a) || !(q.b == q.written_b)) points.set_written(q.written_a, q.written_b);
+  return points.refute(q.a, q.b, budget);
 }
 
 }  // namespace
