@@ -383,6 +383,13 @@ class Check {
       a = known(a);
       b = known(b);
     }
+    // What known values decide of poison and domains is not asked of unknowns in their place.
+    if (pseudo && !absolute &&
+        (store_.has_poison(a) || store_.has_poison(b) ||
+         (!instance_.program_b && !store_.is_total(a)))) {
+      decide_parts(decider, output, id_a, id_b, pair, cls, name);
+      return;
+    }
     // Poison first: a value that is no function of the inputs is not compared.
     bool tainted = false;
     if (store_.has_poison(a))
@@ -421,18 +428,9 @@ class Check {
       return;
     }
     decide::Answer answer = ahead ? *std::move(ahead) : decider.decide(a, b, budget_);
-    if (answer.outcome != decide::Outcome::Proved && pseudo && !absolute) {
-      // Known values stood as unknowns: once more for each place where they stand.
-      decide::Classification parts = decide::split_absolute(pair, cls, store_, budget_);
-      int64_t seen = 0;
-      for (const decide::CellClass& part : parts.classes) {
-        decide_class(decider, output, id_a, id_b, pair, part, true);
-        seen += part.count;
-      }
-      if (seen < cls.count) {
-        result_.cells.undecided += cls.count - seen;
-        undecided("the budget ended first", {}, cls.count - seen, name);
-      }
+    if (pseudo && !absolute &&
+        (answer.outcome != decide::Outcome::Proved || !answer.exclusions.empty())) {
+      decide_parts(decider, output, id_a, id_b, pair, cls, name);
       return;
     }
     for (const decide::AssumptionUse& use : answer.assumptions)
@@ -474,6 +472,21 @@ class Check {
                   answer.residual);
         break;
     }
+  }
+
+  // Known values stood as unknowns: once more for each place where they stand.
+  void decide_parts(decide::Decider& decider, const std::string& output, TensorId id_a,
+                    TensorId id_b, const decide::OutputPair& pair, const decide::CellClass& cls,
+                    const std::string& name) {
+    const decide::Classification parts = decide::split_absolute(pair, cls, store_, budget_);
+    int64_t seen = 0;
+    for (const decide::CellClass& part : parts.classes) {
+      decide_class(decider, output, id_a, id_b, pair, part, true);
+      seen += part.count;
+    }
+    if (seen == cls.count) return;
+    result_.cells.undecided += cls.count - seen;
+    undecided("the budget ended first", {}, cls.count - seen, name);
   }
 
   // Reals have one zero, floats two: where a program looks at a float's sign bit, zero is taken to

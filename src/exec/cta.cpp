@@ -555,9 +555,11 @@ void CtaExecutor::finish(CtaOutcome& out) {
     piece.stores.reserve(t.stores.size());
     for (const auto& [cell, entry] : t.stores)
       if (!last_ || entry.behind)
-        piece.stores.push_back({cell, entry.motion, term_of(entry.word, type), entry.origin,
-                                entry.guarded, entry.before_atomics, entry.guard, entry.released,
-                                entry.other_writes, entry.order});
+        piece.stores.push_back(
+            {cell, entry.motion, term_of(entry.word, type), entry.origin, entry.guarded,
+             entry.before_atomics, entry.guard,
+             entry.guarded && entry.stored.tag != Tag::Unset ? term_of(entry.stored, type) : Term{},
+             entry.released, entry.other_writes, entry.order});
     std::sort(piece.stores.begin(), piece.stores.end(),
               [](const tensor::CellStore& a, const tensor::CellStore& b) {
                 return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell);

@@ -196,6 +196,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     tensor::Origin origin;
     bool guarded = false;  // every store to it was under a guard on data
     Term guard;            // then: the condition that one of them happens
+    Word stored{};         // what each store put there, if that is one value
     bool before_atomics = false;
     bool other_writes = false;  // see tensor::CellStore
     Moment when{};

@@ -19,8 +19,9 @@ bool CtaExecutor::load_alike(Warp& warp, uint32_t mask, const isa::Decoded& d, u
   if (object.is_mixed()) return false;
   const Place place = object.place();
   const bool generic = d.space == ptx::StateSpace::Generic || d.space == ptx::StateSpace::Global;
-  if (place == Place::Shared ? motion || !(generic || d.space == ptx::StateSpace::Shared)
-                             : place != Place::Tensor || !generic)
+  const bool reaches_shared =
+      d.space == ptx::StateSpace::Generic || d.space == ptx::StateSpace::Shared;
+  if (place == Place::Shared ? motion || !reaches_shared : place != Place::Tensor || !generic)
     return false;
 
   const ptx::Operand& dst = d.text->operands[0];

@@ -186,8 +186,12 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
                          order});
       for (int64_t c = first; c <= last; ++c) touch(t.read_cells, c, motion);
     }
-    if (is_raced(Place::Tensor, id, offset, width)) return tainted_word(width);
-    if (raced) return *raced;
+    const bool tainted = is_raced(Place::Tensor, id, offset, width);
+    if (tainted || raced) {
+      // Only for CTAs for which the cell meets the same stores.
+      for (int64_t c = first; c <= last; ++c) separate(t.written_cells, c, motion);
+      return tainted ? tainted_word(width) : *raced;
+    }
   }
   if (first == last && width == element)
     return load_cell(id, first, motion, tensor::Origin{thread, pc});
@@ -261,10 +265,10 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
       either = fresh                      ? g
                : it->second.guard.valid() ? store_.make(Kind::Or, {it->second.guard, g})
                                           : Term{};
-    const bool other_writes =
-        after_atomics ||
-        (!fresh && (it->second.other_writes || (!g.valid() && !same_word(it->second.word, now))));
+    const bool agrees = fresh || same_word(it->second.stored, part);
+    const bool other_writes = after_atomics || (!fresh && it->second.other_writes) || !agrees;
     it->second = {motion, now, {thread, pc}, guarded, either};
+    if (agrees) it->second.stored = part;
     it->second.other_writes = other_writes;
     it->second.when = moment(thread);
     it->second.behind = behind;

@@ -141,7 +141,10 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
   std::optional<Location> l;
   if (base.object.is_address()) {
     const bool generic = space == StateSpace::Generic || space == StateSpace::Global;
-    if (generic || base.object.place() == place_of(space))
+    // The window of shared or local memory is no global memory.
+    const bool elsewhere = space == StateSpace::Global && (base.object.place() == Place::Shared ||
+                                                           base.object.place() == Place::Local);
+    if (!elsewhere && (generic || base.object.place() == place_of(space)))
       l = locate_object(base.object, at, generic);
   } else if (locate(at, space)) {
     abort(pc, "an address that no tensor's or variable's address went into");

@@ -69,7 +69,7 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
                            (now.role != Role::Read || same_bytes || now.size == 0);
     const bool writes = now.role == Role::Write && group.role == Role::Write;
     // Known words are their bits; a term is the same bits only where one instruction computed it.
-    const bool same_write = writes && now.at == group.at &&
+    const bool same_write = writes && now.at == group.at && now.size == group.size &&
                             (now.instruction == group.instruction || now.value.is_number()) &&
                             same_word(now.value, group.value);
     if (other >= 0) {
@@ -92,8 +92,9 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
           }
           found.raced_loads.push_back(std::move(conflict));
         } else if (conflict.may_agree) {
+          // Equality is transitive through a store that happens for certain.
           if (!asked) found.conflicts.push_back(std::move(conflict));
-          asked = true;
+          asked |= !group.guard.valid();
         } else if (guarded) {
           found.conflicts.push_back(std::move(conflict));
         } else if (!certain) {

@@ -242,6 +242,16 @@ class Finder {
            !store_.has_poison(value);
   }
 
+  // The same of stores under guards, where both happen.
+  bool same_bits_if_stored(const Writer& a, const Writer& b) const {
+    const CellStore &s = a.cell_store(), &t = b.cell_store();
+    if (info_->is_float() && s.origin.instruction != t.origin.instruction) return false;
+    if (!s.stored.valid() || !t.stored.valid() || s.other_writes || t.other_writes) return false;
+    const Term value = tensor::at_cta(s.stored, *a.class_pieces().motions, a.ordinal, store_);
+    return value == tensor::at_cta(t.stored, *b.class_pieces().motions, b.ordinal, store_) &&
+           !store_.has_poison(value);
+  }
+
   bool write_conflict(int64_t cell, const Writer& a, const Writer& b) {
     Side first = side_of(a), second = side_of(b);
     if (std::tuple(cta(second), second.origin.thread) < std::tuple(cta(first), first.origin.thread))
@@ -253,7 +263,11 @@ class Finder {
   // happen together, and the version knows it (TensorVersion joins stores by their guards).
   void guarded_writes(int64_t cell) {
     constexpr size_t kMost = 32;
-    const Writers writers = plain_writers(cell);
+    Writers writers = plain_writers(cell);
+    std::sort(writers.begin(), writers.end(), [](const Writer& a, const Writer& b) {
+      const tensor::Cta &x = a.cta(), &y = b.cta();
+      return std::tuple(x[2], x[1], x[0]) < std::tuple(y[2], y[1], y[0]);
+    });
     bool joined = true;
     for (const Writer& w : writers) joined &= w.cell_store().guard.valid();
     bool clash = !joined || writers.size() > kMost;
@@ -265,8 +279,9 @@ class Finder {
     } else {
       for (size_t i = 0; i < writers.size(); ++i)
         for (size_t k = i + 1; k < writers.size(); ++k)
-          clash |=
-              !same_bits(writers[i], writers[k]) && write_conflict(cell, writers[i], writers[k]);
+          clash |= !same_bits(writers[i], writers[k]) &&
+                   !same_bits_if_stored(writers[i], writers[k]) &&
+                   write_conflict(cell, writers[i], writers[k]);
     }
     if (clash) taint(cell);
   }

@@ -40,6 +40,8 @@ struct CellStore {
   // With `guarded`: the condition under which some store of the CTA to the cell happens, where it
   // is known.
   term::Term guard{};
+  // With `guarded`: what each of those stores puts there, if that is one value.
+  term::Term stored{};
   // By a fence before the CTA took its ticket; what the last CTA stores: acquired by one behind it.
   bool released = false;
   // Before this store the CTA updated the cell by atomics, or stored other bits there.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "base/check.h"
 #include "tensor/patch.h"
@@ -478,17 +479,29 @@ std::vector<int64_t> TensorVersion::edge_cells() const {
     const ClassPieces& cls = launch_->classes[segment.cls];
     const std::vector<CellStore>& stores = cls.tensors[segment.piece].stores;
     const MotionTable& motions = *cls.motions;
-    if (one_each.size() < kMost)
-      one_each.push_back(stores[0].cell + motions.value(stores[0].motion, 0));
+    // Which CTA represents the class depends on the order of execution: its first one counts.
+    const auto number = [&](size_t i) {
+      const Cta& c = motions.ctas()[i];
+      return std::tuple(c[2], c[1], c[0]);
+    };
+    size_t first = 0;
     for (size_t i = 0; i < motions.size(); ++i) {
-      if (!motions.alive(i) || (motions.ctas()[i] != Cta{} && motions.ctas()[i] != last)) continue;
+      if (!motions.alive(i)) continue;
+      if (number(i) < number(first)) first = i;
+      if (motions.ctas()[i] != Cta{} && motions.ctas()[i] != last) continue;
       for (const CellStore& s : stores) {
         const uint32_t t = s.origin.thread;
         if (first_and_last.size() < kMost && (t == 0 || t == 31 || t == 32 || t + 1 == threads))
           first_and_last.push_back(s.cell + motions.value(s.motion, i));
       }
     }
+    int64_t least = INT64_MAX;
+    for (const CellStore& s : stores)
+      least = std::min(least, s.cell + motions.value(s.motion, first));
+    if (one_each.size() < kMost) one_each.push_back(least);
   }
+  std::sort(first_and_last.begin(), first_and_last.end());
+  std::sort(one_each.begin(), one_each.end());
   first_and_last.insert(first_and_last.end(), one_each.begin(), one_each.end());
   return first_and_last;
 }
