@@ -396,11 +396,14 @@ LaunchResult run_launch(Session& session, const ProgramState& state, const Launc
   std::optional<std::string> wrong;
   if (!std::all_of(classes.begin(), classes.end(), decides))
     wrong = "some blocks go by a number from a counter and others do not";
+  else if (result.has_next || !rounds.empty())
+    wrong = "blocks that wait for each other go by a number from a counter";
   else if (last)
     wrong = keep_one_last(classes, last->first, session.store);
   if (wrong) {
     classes.clear();
     refuse_all(result, launch, *wrong);
+    result.has_next = false;
   }
   result.has_last = !last;
   return result;
