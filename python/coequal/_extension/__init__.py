@@ -161,6 +161,17 @@ class _Extension(ModuleType):
             raise Refused("", f"not understood as CUDA C++: {error}", unit.source.file, unit.source.line) from error
 
 
+@dataclass(frozen=True)
+class _Struct:
+    """A struct among the arguments of a launch, with the tensors whose addresses are in it, by their places."""
+
+    value: bytes
+    addresses: tuple[tuple[int, TensorArgument], ...]
+
+    def apart(self) -> tuple[Argument, ...]:
+        return Bytes(self.value), *(tensor for _, tensor in self.addresses)
+
+
 @dataclass(frozen=True, eq=False)
 class _DeviceCode:
     """The device half of a source."""
@@ -170,10 +181,18 @@ class _DeviceCode:
 
     def kernel(self, symbol: str, instances: Iterable[str]) -> Kernel:
         """A kernel of the source together with the instances of its templates."""
-        text = "\n".join([self.text, *sorted(instances), ""])
+        return self._of_text(symbol, "\n".join([self.text, *sorted(instances), ""]))
+
+    def struct_kernel(self, signature: str, structs: Mapping[int, _Struct]) -> Kernel:
+        """In place of a kernel that is given structs with addresses, one that is given both apart."""
+        layouts = {i: (len(s.value), [at for at, _ in s.addresses]) for i, s in structs.items()}
+        return self._of_text(_source.STRUCT_ENTRY, _source.with_struct_entry(self.text, signature, layouts), signature)
+
+    def _of_text(self, symbol: str, text: str, label: str = "") -> Kernel:
         headers = _source.headers(text)
-        folder = (f"-I{Path(torch.__file__).parent / 'include'}",) if "c10/" in headers else ()
-        return Kernel(symbol, path=source_file(headers + text, "extension"), kind="cu", flags=(*self.flags, *folder))
+        folder = (f"-I{Path(torch.__file__).parent / 'include'}",) if re.search("<(?:c10|ATen)/", headers) else ()
+        path = source_file(headers + text, "extension")
+        return Kernel(symbol, path=path, kind="cu", flags=(*self.flags, *folder), label=label)
 
 
 @dataclass(frozen=True)
@@ -305,21 +324,26 @@ class Session:
         instances = self._instances.setdefault(code, set())
         if signature.startswith("void "):  # of functions only templates are written with what they return
             instances.add(f"template __global__ {signature};")
-        passed = tuple(self._passed(dtype, value) for dtype, value in arguments)
-        name = f"{symbol}@{id(code)}"
-        self._kernels[name] = symbol, code
-        self._launched(Launch(Kernel(name), grid, block, passed, shared, cooperative=cooperative))
+        passed = [self._passed(dtype, value) for dtype, value in arguments]
+        structs = {i: p for i, p in enumerate(passed) if isinstance(p, _Struct)}
+        if structs:
+            kernel = code.struct_kernel(signature, structs)
+        else:
+            kernel = Kernel(f"{symbol}@{id(code)}")
+            self._kernels[kernel.name] = symbol, code
+        flat = tuple(a for p in passed for a in (p.apart() if isinstance(p, _Struct) else (p,)))
+        self._launched(Launch(kernel, grid, block, flat, shared, cooperative=cooperative))
 
-    def _passed(self, dtype: str, value: bytes) -> Argument:
+    def _passed(self, dtype: str, value: bytes) -> Argument | _Struct:
         if dtype == "pointer":
             address = int.from_bytes(value, "little")
             return Immediate("u64", 0) if address == 0 else self._argument(*self.addresses.tensor(address))
         if dtype:
             return Immediate(dtype, struct.unpack("<" + _FORMATS[dtype], value)[0])
-        words = (int.from_bytes(value[i : i + 8], "little") for i in range(0, len(value) - 7, 4))
-        if any(self.addresses.holds(word) for word in words):
-            raise Refused("launch", "arguments that are structs with addresses inside are not modelled")
-        return Bytes(value)
+        words = {at: int.from_bytes(value[at : at + 8], "little") for at in range(0, len(value) - 7, 8)}
+        inside = {at: self.addresses.tensor(word) for at, word in words.items() if self.addresses.holds(word)}
+        addresses = tuple((at, self._argument(*found)) for at, found in inside.items())
+        return _Struct(value, addresses) if addresses else Bytes(value)
 
     @_told
     def fill(self, to: int, value: int, count: int) -> None:

@@ -7,7 +7,7 @@ begins and ends. What a compiler must know (types, overloads, templates) is left
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -258,9 +258,47 @@ def headers(device: str) -> str:
         lines += ["namespace at { using c10::Half; using c10::BFloat16; }", "namespace torch { using namespace at; }"]
     if "acc_type" in used:
         lines.append("#include <ATen/AccumulateType.h>")
-    if re.search(r"\b\w*Accessor\w*\b", used):
+    if re.search(r"\w*TensorAccessor\w*|\b(?:Restrict|Default)PtrTraits\b", used):
         lines.append("#include <ATen/core/TensorAccessor.h>")
     return "".join(line + "\n" for line in lines)
+
+
+# --- Kernels that are given structs with addresses inside.
+
+STRUCT_ENTRY = "coequal_entry"
+_STRUCTS = """
+template <class T> union coequal_struct { T value; unsigned char bytes[sizeof(T)]; __device__ coequal_struct() {} };
+template <int N> struct coequal_bytes { alignas(8) unsigned char bytes[N]; };
+"""
+
+
+def with_struct_entry(device: str, signature: str, layouts: Mapping[int, tuple[int, Sequence[int]]]) -> str:
+    """The device code with a kernel STRUCT_ENTRY that puts addresses into structs and does what the kernel of this
+    signature does. `layouts` has, for parameters that are such structs, their size and where in them addresses are:
+    such a one becomes its bytes, and then the addresses."""
+    called, types = _parameter_list(signature.removeprefix("void "))
+    declared, filled, passed = [], [], []
+    for i, own in enumerate(map(str.strip, types)):
+        if i not in layouts:
+            declared.append(f"{own} a{i}")
+            passed.append(f"a{i}")
+            continue
+        size, places = layouts[i]
+        declared += [f"coequal_bytes<{size}> a{i}", *(f"void* a{i}_{at}" for at in places)]
+        filled.append(f"coequal_struct<{own}> s{i}; memcpy(s{i}.bytes, a{i}.bytes, {size});")
+        filled += [f"memcpy(s{i}.bytes + {at}, &a{i}_{at}, 8);" for at in places]
+        passed.append(f"s{i}.value")
+    name = re.split(r"<|::", re.sub(r"<.*", "", called, flags=re.DOTALL))[-1].strip()
+    code = _blanked(device)
+    parts, at = [], 0
+    for item in _items(code, 0, len(code)):
+        if _has(_header(code, item), "__global__") and _has(_header(code, item), name):
+            header = _without_attributes(device[item.start : item.body])
+            parts += [device[at : item.start], re.sub(r"\b__global__\b", "__device__", header)]
+            at = item.body
+    text = "".join([*parts, device[at:]])
+    body = " ".join([*filled, f"{called}({', '.join(passed)});"])
+    return f'{text}\n{_STRUCTS}extern "C" __global__ void {STRUCT_ENTRY}({", ".join(declared)}) {{ {body} }}\n'
 
 
 # --- Host code: the bodies of kernels record, functions of the device are gone.
@@ -325,8 +363,8 @@ def _without_attributes(kernel: str) -> str:
         kernel = kernel[: found.start()] + _blank_lines(kernel[found.start() : end]) + kernel[end:]
 
 
-def _parameters(header: str) -> list[str]:
-    """The names of a kernel's parameters, packs as `args...`."""
+def _parameter_list(header: str) -> tuple[str, list[str]]:
+    """What stands before a kernel's parameters, and each of them."""
     opened = header.rstrip()
     if not opened.endswith(")"):
         raise SourceError(f"a kernel without parameters: {' '.join(opened.split())[:80]}")
@@ -335,9 +373,13 @@ def _parameters(header: str) -> list[str]:
         at -= 1
         depth += (opened[at] == ")") - (opened[at] == "(")
         if depth == 0:
-            break
+            return opened[:at], _split(opened[at + 1 : -1])
+
+
+def _parameters(header: str) -> list[str]:
+    """The names of a kernel's parameters, packs as `args...`."""
     names = []
-    for parameter in _split(opened[at + 1 : -1]):
+    for parameter in _parameter_list(header)[1]:
         declared = re.split(r"(?<![=!<>])=(?!=)", parameter)[0]
         declared = re.sub(r"\[[^\]]*\]\s*$", "", declared).strip()
         if not declared or declared == "void":

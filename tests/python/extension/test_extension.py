@@ -57,6 +57,12 @@ def test_deduced_templates_and_structs_by_value(host_code):
     cq.assert_equivalent(lambda x: host_code.affine(x, 0.5, -1.0), lambda x: x / 2 - 1, X)
 
 
+def test_structs_with_addresses_inside(host_code):
+    cq.assert_equivalent(host_code.accessor, lambda x: x * 1, cq.spec((32,), "f32"))
+    result = failure(host_code.accessor, lambda x: x * 1, cq.spec((30,), "f32"))
+    assert result.verdict == "defect" and line("y[threadIdx.x] = x[threadIdx.x];") in result.text
+
+
 def test_two_launches_of_kernels_that_one_file_knows(host_code):
     def of_rows(x):
         return x / x.sum(1, keepdim=True)
@@ -111,7 +117,6 @@ def test_a_defect_is_at_its_line(host_code):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("accessor", "structs with addresses"),
         ("allocated", "cudaMalloc: memory that is no tensor"),
         ("as_known", "depends on data that is not known"),
     ],

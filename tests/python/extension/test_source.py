@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("torch")
-from coequal._extension._source import Source, SourceError, headers, split  # noqa: E402
+from coequal._extension._source import Source, SourceError, headers, split, with_struct_entry  # noqa: E402
 
 KERNEL = """
 #include <torch/extension.h>
@@ -116,6 +116,15 @@ __global__ void k(float* y) { __shared__ typename Reduce::TempStorage s; y[0] = 
     device, host = halves(text).device, halves(text).host
     assert "cub" not in host and "cooperative" not in host and "nvcuda" not in host and "record" in host
     assert "cub/cub.cuh" in device and "using Reduce = cub::BlockReduce<float, 128>;" in device
+
+
+def test_structs_and_the_addresses_inside_are_given_apart():
+    kernel = "__global__ void __launch_bounds__(32) k(A x, float* y, int c) { y[c] = x[c]; }"
+    text = f"namespace n {{ template <class A> {kernel} }}"
+    entry = with_struct_entry(text, "void n::k<Acc<float, 2> >(Acc<float, 2>, float*, int)", {0: (24, [0, 16])})
+    assert "__device__ void" in entry and "__launch_bounds__" not in entry and entry.count("__global__") == 1
+    assert "coequal_entry(coequal_bytes<24> a0, void* a0_0, void* a0_16, float* a1, int a2)" in entry
+    assert "coequal_struct<Acc<float, 2>> s0" in entry and "n::k<Acc<float, 2> >(s0.value, a1, a2);" in entry
 
 
 def test_device_code_has_the_headers_whose_names_it_uses():
