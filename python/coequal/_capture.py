@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from coequal._program import Launch, Recorder, Scalar, Tensor, TensorArgument
+from coequal._program import Launch, Recorder, Scalar, Tensor, TensorArgument, TensorMapArgument
 from coequal._record import arch, current
 from coequal._target import capability, shared_memory
 
@@ -93,9 +93,13 @@ def _placed(launch: Launch, values: Sequence[Any]) -> Launch:
     """The launch over the buffers that its tensors turned out to be."""
 
     def place(argument: Any) -> Any:
-        if not isinstance(argument, TensorArgument) or not isinstance(argument.tensor, _Slot):
+        if not isinstance(argument, TensorArgument | TensorMapArgument) or not isinstance(argument.tensor, _Slot):
             return argument
         value = values[argument.tensor.index]
+        if isinstance(argument, TensorMapArgument):
+            return dataclasses.replace(
+                argument, tensor=value.buffer.source, offset=value.offset + argument.offset
+            )
         return TensorArgument(value.buffer.source, "readwrite", value.offset + argument.offset)
 
     return dataclasses.replace(launch, args=tuple(place(a) for a in launch.args))

@@ -29,6 +29,7 @@ from coequal._program import (
     ScalarArgument,
     Tensor,
     TensorArgument,
+    TensorMapArgument,
 )
 from coequal._record import notes, recording
 from coequal.instance import VERDICTS, Defect, Instance
@@ -251,6 +252,15 @@ class _Writer:
         if isinstance(argument, TensorArgument):
             offset = f", offset = {argument.offset}" if argument.offset else ""
             return f"{{ {argument.mode} = {_string(self._name(argument.tensor))}{offset} }}"
+        if isinstance(argument, TensorMapArgument):
+            fields = {
+                "tensor": _string(self._name(argument.tensor)), "shape": _list(argument.shape),
+                "strides": _list(argument.strides), "offset": argument.offset, "box": _list(argument.box),
+                "swizzle": _string(argument.swizzle), "fill": _string(argument.fill),
+            }  # fmt: skip
+            if argument.element_strides:
+                fields["element_strides"] = _list(argument.element_strides)
+            return f"{{ tensor_map = {{ {', '.join(f'{key} = {value}' for key, value in fields.items())} }} }}"
         if isinstance(argument, ScalarArgument):
             return f"{{ scalar = {_string(self._name(argument.scalar))} }}"
         if isinstance(argument, Bytes):

@@ -69,6 +69,14 @@ class Scalar:
             raise ValueError(f"no dtype {self.dtype!r}; known are {', '.join(DTYPE_SIZES)}")
 
 
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel by its name in a source: a text in memory or a file, in PTX or CUDA C++."""
@@ -89,6 +97,20 @@ class TensorArgument:
 
 
 @dataclass(frozen=True)
+class TensorMapArgument:
+    """A descriptor by which bulk copies find the boxes of a tensor, or of a view of it."""
+
+    tensor: Tensor
+    box: tuple[int, ...]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # elements
+    offset: int = 0  # elements
+    element_strides: tuple[int, ...] = ()
+    swizzle: str = "none"
+    fill: str = "zeros"
+
+
+@dataclass(frozen=True)
 class ScalarArgument:
     scalar: Scalar
 
@@ -106,7 +128,7 @@ class Bytes:
     value: bytes
 
 
-Argument: TypeAlias = TensorArgument | ScalarArgument | Immediate | Bytes
+Argument: TypeAlias = TensorArgument | TensorMapArgument | ScalarArgument | Immediate | Bytes
 
 
 @dataclass(frozen=True)

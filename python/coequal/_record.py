@@ -29,6 +29,8 @@ from coequal._program import (
     ScalarArgument,
     Tensor,
     TensorArgument,
+    TensorMapArgument,
+    contiguous,
 )
 
 _current: ContextVar[Recorder | None] = ContextVar("coequal_recorder", default=None)
@@ -103,6 +105,28 @@ def _tensor_argument(tensor: Tensor, mode: Mode, offset: int) -> TensorArgument:
     if not isinstance(tensor, Tensor):
         raise ValueError(f"{mode}: expected a tensor made by input, empty, zeros, full or values, found {tensor!r}")
     return TensorArgument(tensor, mode, offset)
+
+
+def tensor_map(
+    tensor: Tensor,
+    box: Sequence[int],
+    *,
+    shape: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    offset: int = 0,
+    element_strides: Sequence[int] = (),
+    swizzle: str = "none",
+    fill: str = "zeros",
+) -> TensorMapArgument:
+    """A tensor map of the tensor, or of a view of it, as an argument; a Triton launch takes it as a descriptor."""
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"tensor_map: expected a tensor made by input, empty, zeros, full or values, found {tensor!r}")
+    view = tuple(tensor.shape if shape is None else shape)
+    if strides is None:
+        strides = tensor.strides if shape is None and tensor.strides is not None else contiguous(view)
+    return TensorMapArgument(
+        tensor, tuple(box), view, tuple(strides), offset, tuple(element_strides), swizzle, fill
+    )
 
 
 def cuda(source: str | os.PathLike[str], name: str, flags: Sequence[str] = ()) -> Kernel:
@@ -203,7 +227,7 @@ _NUMPY_DTYPES = {
 
 def argument(value: Any) -> Argument:
     """What a user passes to a CUDA C++ or PTX launch."""
-    if isinstance(value, TensorArgument | Immediate | ScalarArgument):
+    if isinstance(value, TensorArgument | TensorMapArgument | Immediate | ScalarArgument):
         return value
     if isinstance(value, Tensor):
         return TensorArgument(value, "readwrite")

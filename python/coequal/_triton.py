@@ -25,6 +25,7 @@ from triton.backends.nvidia.compiler import CUDABackend
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner, OutOfResources
 from triton.runtime.jit import KernelInterface
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from coequal import _core
 from coequal._program import (
@@ -39,6 +40,8 @@ from coequal._program import (
     ScalarArgument,
     Tensor,
     TensorArgument,
+    TensorMapArgument,
+    contiguous,
 )
 from coequal._record import notes
 from coequal._target import capability, shared_memory
@@ -77,7 +80,7 @@ class StandIn:
         tensor = argument.tensor
         self.shape = tensor.shape
         self.dtype = _dtype(tensor.dtype)
-        self._strides = tensor.strides if tensor.strides is not None else _contiguous(tensor.shape)
+        self._strides = tensor.strides if tensor.strides is not None else contiguous(tensor.shape)
         self.ndim = len(tensor.shape)
 
     def data_ptr(self) -> int:
@@ -99,15 +102,7 @@ class StandIn:
         return DTYPE_SIZES[self.argument.tensor.dtype]
 
     def is_contiguous(self) -> bool:
-        return self._strides == _contiguous(self.shape)
-
-
-def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
+        return self._strides == contiguous(self.shape)
 
 
 _TORCH_NAMES = {
@@ -165,6 +160,8 @@ def _stand_in(value: Any) -> Any:
         return StandIn(value)
     if isinstance(value, Tensor):
         return StandIn(TensorArgument(value, "readwrite"))
+    if isinstance(value, TensorMapArgument):
+        return _descriptor(value)
     if isinstance(value, Scalar):
         return _free(value) if value.value is None else value.value
     if isinstance(value, Immediate):
@@ -173,6 +170,14 @@ def _stand_in(value: Any) -> Any:
         parts = [_stand_in(v) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
+
+
+def _descriptor(wanted: TensorMapArgument) -> TensorDescriptor:
+    import torch  # noqa: F401  (Triton asks a descriptor's dtype for its size)
+
+    base = StandIn(TensorArgument(wanted.tensor, "readwrite", wanted.offset))
+    padding = "nan" if wanted.fill == "nan" else "zero"
+    return TensorDescriptor(base, list(wanted.shape), list(wanted.strides), list(wanted.box), padding)
 
 
 def _free(scalar: Scalar) -> FreeInt | FreeFloat:
@@ -267,6 +272,28 @@ class _Capture:
         return Immediate(_DTYPES[kind], value)
 
 
+    def descriptor(self, value: TensorDescriptor, layout: dict[str, Any] | None) -> Iterator[Argument]:
+        """What Triton's launcher makes of a descriptor: its map, shape and strides; for targets without maps the base,
+        shape, strides, and two flags in place of the map."""
+        tensor = self.tensor_of(value.base)
+        if tensor is None:
+            raise ValueError(f"expected a descriptor of a declared tensor, found one of {value.base!r}")
+        sizes, steps = tuple(int(n) for n in value.shape), tuple(int(n) for n in value.strides)
+        if layout is None:
+            yield tensor
+            yield from (Immediate("i64", n) for n in (*sizes, *steps))
+            yield from (Immediate("bool", flag) for flag in (value.padding == "nan", value.round_f32_to_tf32))
+        elif layout["fp4_padded"] or layout.get("is_im2col"):
+            raise Refused("", "descriptors of this kind are not modelled")
+        else:
+            fill = "nan" if value.padding == "nan" else "zeros"
+            swizzle = ("none", "32B", "64B", "128B")[layout["swizzle"]]
+            box = tuple(layout["block_size"])
+            yield TensorMapArgument(tensor.tensor, box, sizes, steps, tensor.offset, (), swizzle, fill)
+        yield from (Immediate("i32", n) for n in sizes)
+        yield from (Immediate("i64", n) for n in steps)
+
+
 _drivers: dict[str, Any] = {}
 
 
@@ -349,7 +376,13 @@ class _Launcher:
         assert capture is not None
         notes().blocks.update(self._blocks)
         m = self._metadata
-        passed = [capture.argument(kind, value) for kind, value in _leaves(self._kinds, args)]
+        passed: list[Argument] = []
+        layouts = iter(getattr(m, "tensordesc_meta", None) or ())
+        for kind, value in _leaves(self._kinds, args):
+            if kind.startswith("tensordesc"):
+                passed += capture.descriptor(value, next(layouts, None))
+            else:
+                passed.append(capture.argument(kind, value))
         ctas = getattr(m, "num_ctas", 1)
         blocks = x * y * z * ctas
         # The parameters that are left: scratch memory of all blocks, for the kernel and for its profiler.

@@ -235,6 +235,47 @@ Bytes first_elements(const instance::Tensor& tensor, const ConcreteInputs& input
   return {};
 }
 
+ptx::ScalarType scalar_of(DType dtype) {
+  using ptx::ScalarType;
+  switch (dtype) {
+    case DType::F64:
+      return ScalarType::F64;
+    case DType::F32:
+      return ScalarType::F32;
+    case DType::F16:
+      return ScalarType::F16;
+    case DType::BF16:
+      return ScalarType::BF16;
+    case DType::I64:
+      return ScalarType::S64;
+    case DType::I32:
+      return ScalarType::S32;
+    case DType::U64:
+      return ScalarType::U64;
+    case DType::U32:
+      return ScalarType::U32;
+    default:
+      return ScalarType::None;
+  }
+}
+
+replay::TensorMap concrete_map(const exec::TensorMap& from, DType dtype, uint64_t address) {
+  replay::TensorMap map;
+  map.address = address + static_cast<uint64_t>(from.offset * dtype_size(dtype));
+  map.rank = static_cast<uint8_t>(from.extents.size());
+  map.size = static_cast<uint8_t>(dtype_size(dtype));
+  map.swizzle = static_cast<uint8_t>(from.swizzle);
+  map.fills_nan = from.fills_nan;
+  map.type = scalar_of(dtype);
+  for (size_t d = 0; d < from.extents.size(); ++d) {
+    map.strides[d] = static_cast<uint64_t>(from.strides[d]) * map.size;
+    map.last[d] = static_cast<uint32_t>(from.extents[d] - 1);
+    map.box[d] = static_cast<uint16_t>(from.box[d]);
+    map.steps[d] = static_cast<uint8_t>(from.steps[d]);
+  }
+  return map;
+}
+
 }  // namespace
 
 Bytes element_bytes(double value, DType dtype) {
@@ -387,6 +428,12 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
             addresses[argument.tensor] + static_cast<uint64_t>(argument.byte_offset);
         bytes.resize(8);
         std::memcpy(bytes.data(), &address, 8);
+      } else if (argument.kind == exec::Argument::Kind::TensorMap) {
+        const replay::TensorMap map =
+            concrete_map(argument.map, instance.tensors[argument.map.tensor].dtype,
+                         addresses[argument.map.tensor]);
+        bytes.resize(128);
+        std::memcpy(bytes.data(), &map, sizeof map);
       } else if (argument.kind == exec::Argument::Kind::Scalar) {
         const instance::Scalar& scalar = *free_scalars.at(argument.scalar);
         const auto given = inputs.scalars.find(scalar.name);

@@ -197,6 +197,28 @@ exec::ProgramState initial_state(char program, const SharedInputs& inputs, exec:
   return state;
 }
 
+namespace {
+
+exec::TensorMap lower_map(const instance::TensorMap& from, const SharedInputs& inputs) {
+  exec::TensorMap map;
+  map.tensor = inputs.tensor_ids.at(from.tensor);
+  const tensor::TensorInfo& info = inputs.tensors[map.tensor];
+  const auto reversed = [](const std::vector<int64_t>& list) {
+    return std::vector<int64_t>(list.rbegin(), list.rend());
+  };
+  map.extents = reversed(from.shape.empty() ? info.shape : from.shape);
+  map.strides = reversed(from.shape.empty() ? info.strides : from.strides);
+  map.offset = from.offset;
+  map.box = reversed(from.box);
+  map.steps = reversed(from.element_strides);
+  constexpr int kSwizzle[] = {0, 32, 64, 128};
+  map.swizzle = kSwizzle[static_cast<size_t>(from.swizzle)];
+  map.fills_nan = from.fill == instance::OutOfBoundsFill::Nan;
+  return map;
+}
+
+}  // namespace
+
 Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance,
                                                 const instance::Program& program,
                                                 const SharedInputs& inputs, KernelCache& kernels,
@@ -278,8 +300,14 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
           size = given.bytes.size();
           break;
         case instance::Argument::Kind::TensorMap:
-          return make_diagnostic(DiagnosticCode::Refused, given.span,
-                                 "tensor maps are not modelled");
+          if (given.map.mode != instance::TensorMapMode::Tiled ||
+              given.map.interleave != instance::Interleave::None)
+            return make_diagnostic(DiagnosticCode::Refused, given.span,
+                                   "tensor maps of this mode are not modelled");
+          argument.kind = exec::Argument::Kind::TensorMap;
+          argument.map = lower_map(given.map, inputs);
+          size = 128;
+          break;
       }
       if (size != param.size)
         return invalid(

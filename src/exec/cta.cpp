@@ -33,7 +33,7 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
   return std::any_of(
       kernel.decoded.body.begin(), kernel.decoded.body.end(), [&](const isa::Decoded& d) {
         if (d.op == Op::BarArrive || d.op == Op::MbarArrive || d.op == Op::CpAsyncMbarArrive ||
-            d.op == Op::CpAsyncBulk)
+            d.op == Op::CpAsyncBulk || d.op == Op::TensorLoad)
           return true;
         const size_t at = d.op == Op::BarSync ? 1 : 2;
         const bool counts = (d.op == Op::BarSync && d.text->operands.size() > 1) ||
@@ -78,16 +78,15 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
     warps_.push_back(std::move(warp));
   }
 
-  std::optional<uint32_t> dynamic;
   const auto declare = [&](const ptx::Variable& v) {
     if (v.space == StateSpace::Shared) {
       if (v.is_extern || v.is_unsized) {
         // All unsized arrays are views of the one dynamic part.
-        if (!dynamic) {
-          dynamic = static_cast<uint32_t>(shared_.size());
+        if (!dynamic_shared_) {
+          dynamic_shared_ = static_cast<uint32_t>(shared_.size());
           shared_.push_back({"shared", v.alignment, ByteMemory(launch.dynamic_shared), {}, {}, {}});
         }
-        symbols_[&v] = {Place::Shared, *dynamic};
+        symbols_[&v] = {Place::Shared, *dynamic_shared_};
       } else {
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
         shared_.push_back({readable_name(v.name),
@@ -112,7 +111,15 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   for (const ptx::Variable& v : f.locals) declare(v);
 
   tensors_.resize(state.tensors->size());
+  const bool stores_boxes = std::any_of(
+      kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
+      [](const isa::Decoded& d) { return d.op == Op::TensorStore || d.op == Op::TensorReduce; });
   for (const Argument& a : launch.args) {
+    if (a.kind == Argument::Kind::TensorMap) {
+      GlobalTensor& t = tensors_[a.map.tensor];
+      t.declared = t.may_read = true;
+      t.may_write |= stores_boxes;
+    }
     if (a.kind != Argument::Kind::Tensor) continue;
     GlobalTensor& t = tensors_[a.tensor];
     t.declared = true;
@@ -125,6 +132,10 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   }
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
+  async_proxy_ = std::any_of(
+      kernel_.decoded.body.begin(), kernel_.decoded.body.end(), [](const isa::Decoded& d) {
+        return d.op == Op::Wgmma || (d.op >= Op::CpAsyncBulk && d.op <= Op::TensorReduce);
+      });
   find_cas_loops();
   waits_ = find_waits();
   if (waits_) order_ = HappensBefore(threads_, /*crosses_warps=*/true);
@@ -167,6 +178,7 @@ CtaOutcome CtaExecutor::run() {
     if (!release_barrier()) out_.aborted = true;
   }
   check_ticket();
+  if (!out_.aborted) check_warpgroups();
   finish(out_);
   return std::move(out_);
 }
@@ -327,6 +339,9 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       return Step::Next;
     case Op::Fence:
       execute_fence(warp, active | symbolic, d);
+      if (d.text->has("proxy") && d.text->has("async") && !d.text->has("global"))
+        for (uint32_t m = active; m; m &= m - 1)
+          fence_proxy(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)));
       return Step::Next;
     default:
       break;
@@ -397,7 +412,15 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::CpAsyncWaitAll:
       return active ? execute_copy_async(warp, active, d, pc) : Step::Next;
     case Op::CpAsyncBulk:
+    case Op::BulkStore:
+    case Op::BulkReduce:
+    case Op::TensorLoad:
+    case Op::TensorStore:
+    case Op::TensorReduce:
       return active ? execute_bulk_copy(warp, active, d, pc) : Step::Next;
+    case Op::BulkCommit:
+    case Op::BulkWait:
+      return active ? execute_bulk_group(warp, active, d) : Step::Next;
     case Op::MbarInit:
     case Op::MbarInval:
     case Op::MbarArrive:
@@ -422,6 +445,11 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::WmmaStore:
     case Op::WmmaMma:
       return active ? execute_wmma(warp, fragment, active, d) : Step::Next;
+    case Op::Wgmma:
+    case Op::WgmmaFence:
+    case Op::WgmmaCommit:
+    case Op::WgmmaWait:
+      return active ? execute_wgmma(warp, fragment, active, d) : Step::Next;
     case Op::Activemask:
       for (uint32_t m = active; m; m &= m - 1)
         write(warp, std::countr_zero(m), d.text->operands[0],

@@ -113,12 +113,27 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     bool arrived = false;  // a barrier has counted it
     std::shared_ptr<Fork> fork;
   };
+  // A product of a warpgroup, as far as one of its warps has to do with it: issued, and not known
+  // to be complete.
+  struct Wgmma {
+    const isa::Decoded* text = nullptr;
+    uint32_t read = 0;  // of shared memory; an index into async_reads_
+    // Its target registers: what they will hold, and what stands there until then.
+    std::vector<std::pair<uint32_t, Bank>> results;
+    std::vector<std::pair<uint32_t, Bank>> marks;
+    // The registers of A as they were.
+    std::vector<std::pair<uint32_t, Bank>> factors;
+  };
   struct Warp {
     uint32_t index = 0;
     uint32_t living = 0;
     std::vector<Fragment> fragments;
     Registers registers;
     Bank condition_code;
+    std::vector<Wgmma> open_products;                // not committed
+    std::vector<std::vector<Wgmma>> product_groups;  // committed, oldest first
+    absl::flat_hash_map<uint32_t, Bank> fenced;      // registers that products may read, by number
+    size_t group_steps = 0;                          // wgmma instructions so far
   };
   enum class Step : uint8_t { Next, Jumped, Parked, Ended, Aborted };
 
@@ -126,6 +141,12 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct Moment {
     uint32_t thread = 0, epoch = 0, clock = 0;
   };
+  struct Address {
+    Location location;
+    MotionId motion = 0;
+    Term when;  // an address that depends on data: the condition that it is this one
+  };
+  using Addresses = absl::InlinedVector<Address, 1>;
   struct AsyncCopy {
     uint32_t id = 0;
     uint32_t instruction = 0;
@@ -133,7 +154,18 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     int64_t offset = 0;
     std::vector<std::pair<Word, int>> parts;  // value, width in bytes
     uint32_t tensor = 0;                      // where it is copied from
-    int64_t first_cell = 0, last_cell = -1;
+    std::vector<int64_t> cells;
+  };
+  // One element of a bulk copy: where it stands in a shared variable and in global memory.
+  struct BulkElement {
+    int64_t at = 0;
+    Address global;
+    bool inside = true;  // else it is outside the tensor: it reads as a constant and is not written
+  };
+  // Bulk copies from shared memory that a thread committed together.
+  struct BulkGroup {
+    std::vector<uint32_t> reads;                                   // indices into async_reads_
+    std::vector<std::tuple<TensorId, int64_t, uint32_t>> written;  // tensor, cell, copy
   };
   // A copy that is not known to be complete.
   struct PendingCopy {
@@ -146,6 +178,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::vector<ByteMemory> locals;
     std::vector<AsyncCopy> open_copies;               // not committed
     std::vector<std::vector<AsyncCopy>> copy_groups;  // committed, oldest first
+    BulkGroup open_bulk;
+    std::vector<BulkGroup> bulk_groups;  // committed, oldest first
     Word barrier_predicate;
     // What it releases to those who see a flag that it sets: what came before its last fence. And
     // what it has seen, which its next fence acquires.
@@ -181,6 +215,18 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     // Copies that the open phase stands for: variable and byte, or tensor and cell; and the copy.
     std::vector<std::tuple<uint32_t, int64_t, uint32_t>> copies, sources;
   };
+  // A read of shared memory by the asynchronous proxy. It is over for threads that know of one of
+  // `done`.
+  struct AsyncRead {
+    tensor::Origin origin;
+    uint64_t owner = 0;  // reads of one owner end in their order
+    std::vector<Moment> done;
+  };
+  // Ordinary writes of a thread at one moment, and the proxy fences that came after them.
+  struct GenericWrite {
+    Moment when;
+    std::vector<Moment> fences;
+  };
   struct SharedVariable {
     std::string name;
     uint32_t alignment = 1;
@@ -189,6 +235,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     absl::flat_hash_map<int64_t, PendingCopy> pending_copies;  // per byte
     std::map<int64_t, Mbarrier> mbarriers;                     // by byte offset
     std::set<int64_t> invalidated{};                           // objects that are no more
+    // By 16 bytes: indices into async_reads_.
+    absl::flat_hash_map<int64_t, std::vector<uint32_t>> readers{};
+    // By 4 bytes: the last ordinary writes, indices into generic_writes_ with their instructions.
+    absl::flat_hash_map<int64_t, absl::InlinedVector<std::pair<uint32_t, uint32_t>, 1>> generic{};
   };
   struct GlobalEntry {
     MotionId motion = 0;
@@ -223,6 +273,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     absl::flat_hash_set<uint32_t> overwritten;  // atomics that a later store of the CTA replaced
     absl::flat_hash_map<int64_t, std::vector<PendingCopy>>
         copied_from;  // cells that copies are still to read
+    absl::flat_hash_map<int64_t, std::pair<Moment, PendingCopy>>
+        copied_to;  // ... or to write, since when
     RaceShadow shadow;
     std::vector<tensor::GlobalRead> reads;
     absl::flat_hash_set<std::tuple<int64_t, MotionId, uint32_t>> read_seen;
@@ -338,12 +390,6 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   Step execute_copy_async(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
   void wait_copies(uint32_t thread, size_t outstanding);
-  struct Address {
-    Location location;
-    MotionId motion = 0;
-    Term when;  // an address that depends on data: the condition that it is this one
-  };
-  using Addresses = absl::InlinedVector<Address, 1>;
   // Where an operand points: one place, or under an address that depends on data each place that it
   // can be. Empty after a refusal or a reported defect.
   Addresses addresses(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space,
@@ -361,6 +407,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word widened(const Word& word, int from, int to, bool is_signed);
   Word load_at(const Address& at, int width, uint32_t thread, uint32_t pc, const isa::Decoded& d);
   void store_at(const Address& at, int width, const Word& word, uint32_t thread, uint32_t pc);
+  // The kind of update that an operation is; nothing if such operations do not commute.
+  static std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType type);
   void atomic_at(const Address& at, ptx::ScalarType scalar, tensor::AtomicKind kind,
                  const Word& value, uint32_t warp, int lane, const isa::Decoded& d, uint32_t pc);
   // cta_mbarrier.cpp
@@ -382,7 +430,28 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // A copy's bytes are there once the phase is complete.
   void land(const AsyncCopy& copy, Mbarrier& b);
   bool release_mbarrier_waits();
+  // cta_bulk.cpp: copies of blocks and of boxes of a tensor
   Step execute_bulk_copy(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  Step execute_bulk_group(const Warp& warp, uint32_t mask, const isa::Decoded& d);
+  // What is copied, in the order of shared memory, and from where on; nothing after a refusal or a
+  // reported defect.
+  std::optional<std::pair<Location, std::vector<BulkElement>>> bulk_elements(Warp& warp, int lane,
+                                                                             const isa::Decoded& d,
+                                                                             uint32_t pc,
+                                                                             const TensorMap** map);
+  bool block_elements(const Address& global, int64_t size, bool is_write, uint32_t thread,
+                      uint32_t pc, const Location& shared, std::vector<BulkElement>& out);
+  bool box_elements(const Warp& warp, int lane, const TensorMap& map, const ptx::Operand& where,
+                    uint32_t pc, const Location& shared, std::vector<BulkElement>& out);
+  void bulk_load(Warp& warp, int lane, const isa::Decoded& d, uint32_t pc, Mbarrier& b,
+                 const Location& to, const std::vector<BulkElement>& elements,
+                 const TensorMap* map);
+  void bulk_store(Warp& warp, int lane, const isa::Decoded& d, uint32_t pc, const Location& from,
+                  const std::vector<BulkElement>& elements);
+  const TensorMap* tensor_map(Warp& warp, int lane, const ptx::Operand& op, uint32_t pc);
+  // Reports an access to a cell of global memory that a bulk copy is still to write.
+  void touches_unfinished(TensorId tensor, int64_t cell, bool is_write, uint32_t thread,
+                          uint32_t pc);
   // cta_ticket.cpp: the last CTA of those that share a counter
   struct Ticket {
     tensor::Ticket place;
@@ -563,7 +632,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
   bool is_complete(const PendingCopy& copy, uint32_t thread) const;
-  // Reports a write to what an asynchronous copy is still to write.
+  // Reports a write to what an asynchronous copy is still to write, or an asynchronous operation to
+  // read.
   void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
                        uint32_t pc);
   // Reports a write to what an asynchronous copy is still to read; the copy is worth nothing then.
@@ -607,6 +677,42 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // `width` 0: a store of no thread's own, such as a copy's.
   AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value,
                           int width = 0) const;
+
+  // cta_proxy.cpp: accesses of the asynchronous proxy to shared memory
+  void note_generic_write(SharedVariable& variable, int64_t offset, int width, uint32_t thread,
+                          uint32_t pc);
+  void fence_proxy(uint32_t thread);
+  // Reports ordinary writes to the bytes that no proxy fence orders before what the thread does
+  // now.
+  bool crosses_proxy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
+                     uint32_t pc);
+  // A write by the asynchronous proxy, from now on.
+  void async_write(SharedVariable& variable, int64_t offset, int width);
+  uint32_t new_async_read(uint32_t thread, uint32_t pc, uint64_t owner);
+  // Bytes that the asynchronous proxy reads for the lanes of a warp; false if what it finds there
+  // is nobody's (reported).
+  bool async_read(const Location& at, int width, uint32_t warp, uint32_t lanes, uint32_t pc,
+                  uint32_t read);
+  // Reports a write to what the asynchronous proxy may still read.
+  void overwrites_async_read(const SharedVariable& variable, int64_t offset, int width,
+                             uint32_t thread, uint32_t pc);
+
+  // cta_wgmma.cpp: products of warpgroups
+  Step execute_wgmma(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  Step multiply_wgmma(Warp& warp, const isa::Decoded& d, uint32_t pc);
+  // A matrix in shared memory, of which a warp reads rows of 16 bytes: `outer` by `inner` elements
+  // of `type`, inner ones along k. Empty after a refusal.
+  std::vector<Term> described_matrix(Warp& warp, const ptx::Operand& descriptor,
+                                     ptx::ScalarType type, int first, int outer, int inner,
+                                     bool transposed, uint32_t read, uint32_t pc);
+  // Whether the variable starts at a multiple of the bytes: assumed of the dynamic part, else
+  // refused.
+  bool aligned_by_launch(uint32_t variable, uint32_t bytes, uint32_t pc);
+  void finish_product(Warp& warp, const Wgmma& product);
+  // Whether all warps of each warpgroup have executed the same wgmma instructions.
+  void check_warpgroups();
+  Word undefined_product(const std::string& what, const std::string& message, uint32_t thread,
+                         uint32_t pc);
 
   // cta_warp.cpp: collectives
   // Lanes that execute a collective together, each at its own position.
@@ -692,6 +798,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   bool lockstep_;                         // assumed of the lanes of a warp
   std::map<uint32_t, Barrier> barriers_;  // by id
   std::vector<SharedVariable> shared_;
+  std::optional<uint32_t> dynamic_shared_;  // the dynamic part of them
   std::vector<const ptx::Variable*> local_variables_;
   std::vector<const ptx::Variable*> const_variables_;
   absl::flat_hash_map<const ptx::Variable*, std::pair<Place, uint32_t>> symbols_;
@@ -746,7 +853,16 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   absl::flat_hash_map<Term, OldNumber> old_numbers_;
   absl::flat_hash_map<Term, bool> flag_answers_;
   uint64_t mbarriers_ = 0, phases_seen_ = 0;
-  uint32_t copies_ = 0;  // asynchronous copies so far
+  uint32_t copies_ = 0;       // asynchronous copies so far
+  bool async_proxy_ = false;  // some instruction accesses shared memory through it
+  std::vector<AsyncRead> async_reads_;
+  std::vector<GenericWrite> generic_writes_;
+  std::vector<uint32_t> last_generic_;  // by thread, one more than the index; 0: none
+  std::vector<uint32_t> unsettled_;     // generic writes that not all threads know to be fenced
+  // By warpgroup: the instructions that its first warp to come there executed, and the shared
+  // memory that each of them reads.
+  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> group_steps_;
+  int64_t product_marks_ = 0;
   CtaOutcome out_;
 };
 

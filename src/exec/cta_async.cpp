@@ -76,10 +76,11 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
       if (ok && tensors_[from.location.object].tracked) {
         const int element = (*state_.tensors)[from.location.object].element_size();
         copy.tensor = from.location.object;
-        copy.first_cell = from.location.offset / element;
-        copy.last_cell = (from.location.offset + source_size - 1) / element;
-        for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
+        const int64_t last = (from.location.offset + source_size - 1) / element;
+        for (int64_t c = from.location.offset / element; c <= last; ++c) {
+          copy.cells.push_back(c);
           tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}, nullptr});
+        }
       }
     }
     for (int done = source_size; done < size;) {
@@ -99,68 +100,6 @@ CtaExecutor::Step CtaExecutor::execute_copy_async(Warp& warp, uint32_t mask, con
   return Step::Next;
 }
 
-CtaExecutor::Step CtaExecutor::execute_bulk_copy(Warp& warp, uint32_t mask, const isa::Decoded& d,
-                                                 uint32_t pc) {
-  // cp.async.bulk [dst], [src], size, [mbar]: the bytes count at the mbarrier when they are there.
-  const auto& operands = d.text->operands;
-  for (uint32_t m = mask; m; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    const Word count = operand(warp, lane, operands[2], 32);
-    if (count.tag != Tag::Concrete) return abort(pc, "the size of a bulk copy depends on data");
-    const auto size = static_cast<int>(concretize(count, 32));
-    if (size % 16)
-      return abort(pc, fmt::format("a bulk copy of {} bytes, no multiple of 16", size));
-    Mbarrier* b = mbarrier(warp, lane, operands[3], StateSpace::Shared, pc);
-    if (out_.aborted || (b && !knows_phase(*b, thread, pc))) return Step::Aborted;
-    const Addresses targets = addresses(warp, lane, operands[0], StateSpace::Shared, pc, true);
-    if (out_.aborted) return Step::Aborted;
-    const Addresses sources = addresses(warp, lane, operands[1], StateSpace::Global, pc, false);
-    if (out_.aborted) return Step::Aborted;
-    if (targets.size() > 1 || sources.size() > 1)
-      return abort(pc, "an address of a bulk copy depends on data");
-    if (!b || targets.empty() || sources.empty() ||
-        !check(targets[0], size, 16, true, thread, pc) ||
-        !check_global(sources[0], size, 16, false, thread, pc))
-      continue;
-    AsyncCopy copy;
-    copy.id = ++copies_;
-    copy.instruction = pc;
-    copy.variable = targets[0].location.object;
-    copy.offset = targets[0].location.offset;
-    const Location& from = sources[0].location;
-    const int element = (*state_.tensors)[from.object].element_size();
-    const int step = std::min(4, element);
-    for (int done = 0; done < size; done += step) {
-      Address part = sources[0];
-      part.location.offset += done;
-      copy.parts.emplace_back(load_global(part, step, thread, pc, false, true), step);
-    }
-    if (tensors_[from.object].tracked) {
-      copy.tensor = from.object;
-      copy.first_cell = from.offset / element;
-      copy.last_cell = (from.offset + size - 1) / element;
-      for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
-        tensors_[copy.tensor].copied_from[c].push_back({copy.id, {thread, pc}, nullptr});
-    }
-    SharedVariable& v = shared_[copy.variable];
-    track(v.shadow, Place::Shared, copy.variable, copy.offset, size,
-          write_event(thread, pc, copy.offset, Word::concrete(copy.id)));
-    overwrites_copy(v, copy.offset, size, thread, pc);
-    for (int64_t at = copy.offset; at < copy.offset + size; ++at)
-      v.pending_copies[at] = {copy.id, {thread, pc}, nullptr};
-    land(copy, *b);
-    // The bytes arrive like a thread: what is known of the phase includes them.
-    b->arrivals.push_back(moment(thread));
-    const uint32_t threads[] = {thread};
-    order_.arrive(threads, b->clock);
-    b->bytes -= size;
-    complete_phase(*b);
-    if (out_.aborted) return Step::Aborted;
-  }
-  return Step::Next;
-}
-
 void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
   ThreadState& state = thread_states_[thread];
   while (state.copy_groups.size() > outstanding) {
@@ -172,6 +111,7 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
         // the others.
         track(v.shadow, Place::Shared, copy.variable, at, width,
               write_event(thread, copy.instruction, at, word));
+        note_generic_write(v, at, width, thread, copy.instruction);
         v.memory.store(
             at, width,
             is_raced(Place::Shared, copy.variable, at, width) ? tainted_word(width) : word);
@@ -181,7 +121,7 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
             v.pending_copies.erase(it);
         at += width;
       }
-      for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c) {
+      for (const int64_t c : copy.cells) {
         std::vector<PendingCopy>& readers = tensors_[copy.tensor].copied_from[c];
         std::erase_if(readers, [&](const PendingCopy& p) { return p.copy == copy.id; });
       }
@@ -197,6 +137,7 @@ bool CtaExecutor::is_complete(const PendingCopy& copy, uint32_t thread) const {
 
 void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width,
                                   uint32_t thread, uint32_t pc) {
+  overwrites_async_read(v, offset, width, thread, pc);
   if (v.pending_copies.empty()) return;
   for (int64_t b = offset; b < offset + width; ++b)
     if (const auto it = v.pending_copies.find(b);

@@ -27,7 +27,19 @@ Word CtaExecutor::with_atomics(const GlobalTensor& t, DType dtype, int64_t cell,
 }
 namespace {
 
-std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType type) {
+tensor::FlagUpdate::Kind update_kind(tensor::AtomicKind kind, const Term& guard) {
+  return kind == tensor::AtomicKind::Add && !guard.valid() ? tensor::FlagUpdate::Kind::Add
+                                                           : tensor::FlagUpdate::Kind::Other;
+}
+
+bool is_float_type(ptx::ScalarType type) {
+  return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 ||
+         type == ptx::ScalarType::F16 || type == ptx::ScalarType::BF16;
+}
+
+}  // namespace
+
+std::optional<tensor::AtomicKind> CtaExecutor::gathered_kind(isa::AtomOp op, ptx::ScalarType type) {
   const bool is_signed = type == ptx::ScalarType::S32 || type == ptx::ScalarType::S64;
   switch (op) {
     case isa::AtomOp::Add:
@@ -46,18 +58,6 @@ std::optional<tensor::AtomicKind> gathered_kind(isa::AtomOp op, ptx::ScalarType 
       return std::nullopt;
   }
 }
-
-tensor::FlagUpdate::Kind update_kind(tensor::AtomicKind kind, const Term& guard) {
-  return kind == tensor::AtomicKind::Add && !guard.valid() ? tensor::FlagUpdate::Kind::Add
-                                                           : tensor::FlagUpdate::Kind::Other;
-}
-
-bool is_float_type(ptx::ScalarType type) {
-  return type == ptx::ScalarType::F32 || type == ptx::ScalarType::F64 ||
-         type == ptx::ScalarType::F16 || type == ptx::ScalarType::BF16;
-}
-
-}  // namespace
 
 CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const isa::Decoded& d,
                                               uint32_t pc) {
@@ -261,6 +261,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   SharedVariable& v = shared_[l.object];
   track(v.shadow, Place::Shared, l.object, offset, width, now);
   overwrites_copy(v, offset, width, thread, pc);
+  note_generic_write(v, offset, width, thread, pc);
   const Word old = is_raced(Place::Shared, l.object, offset, width)
                        ? tainted_word(width)
                        : load_variable(l, v.memory, width);

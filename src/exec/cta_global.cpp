@@ -159,6 +159,8 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
     }
   std::optional<Word> raced;
   if (t.tracked) {
+    if (!t.copied_to.empty())
+      for (int64_t c = first; c <= last; ++c) touches_unfinished(id, c, false, thread, pc);
     raced = raced_load(Place::Tensor, id, offset, width, thread, pc);
     if (!raced)
       track(t.shadow, Place::Tensor, id, offset, width, read_event(thread, pc, offset, width));
@@ -244,6 +246,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
       part = tainted_word(element);
     touch(t.written_cells, cell, motion);
     overwrites_source(id, cell, thread, pc);
+    if (!t.copied_to.empty()) touches_unfinished(id, cell, true, thread, pc);
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     Word now = part;
     if (g.valid())

@@ -2,9 +2,9 @@
 // hold, and moves of 8 x 8 matrices between shared memory and lanes. (PTX ISA 9.7.14.)
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 #include "exec/cta.h"
+#include "exec/fragment.h"
 
 namespace coequal::exec {
 
@@ -13,80 +13,6 @@ using isa::OperandType;
 using ptx::ScalarType;
 using ptx::StateSpace;
 using term::Kind;
-
-namespace {
-
-struct Shape {
-  int m = 0, n = 0, k = 0;
-};
-
-Shape shape_of(const ptx::Instruction& text) {
-  for (const std::string& word : text.modifiers) {
-    Shape s;
-    if (std::sscanf(word.c_str(), "m%dn%dk%d", &s.m, &s.n, &s.k) == 3) return s;
-  }
-  return {};
-}
-
-std::vector<ScalarType> types_of(const ptx::Instruction& text) {
-  std::vector<ScalarType> types;
-  for (const std::string& word : text.modifiers)
-    if (const auto type = ptx::type_from_text(word)) types.push_back(*type);
-  return types;
-}
-
-bool is_integer(ScalarType type) {
-  return type == ScalarType::S8 || type == ScalarType::U8 || type == ScalarType::S32;
-}
-
-OperandType element_of(ScalarType type) {
-  using Class = OperandType::Class;
-  switch (type) {
-    case ScalarType::F64:
-      return {Class::Float, 64, false, term::FloatFormat::F64};
-    case ScalarType::F16:
-      return {Class::Float, 16, false, term::FloatFormat::F16};
-    case ScalarType::BF16:
-      return {Class::Float, 16, false, term::FloatFormat::BF16};
-    // In a register as the single-precision number that it is.
-    case ScalarType::F32:
-    case ScalarType::TF32:
-      return {Class::Float, 32, false, term::FloatFormat::F32};
-    case ScalarType::S8:
-    case ScalarType::U8:
-      return {Class::Bits, 8, type == ScalarType::S8, {}};
-    case ScalarType::S32:
-      return {Class::Bits, 32, true, {}};
-    default:
-      CHECK(false);
-  }
-}
-
-std::vector<const ptx::Operand*> registers_of(const ptx::Operand& op) {
-  std::vector<const ptx::Operand*> out;
-  if (op.kind != ptx::Operand::Kind::Vector) out.push_back(&op);
-  for (const ptx::Operand& e : op.elements) out.push_back(&e);
-  return out;
-}
-
-// Where element `i` of a lane's part lies. Parts are tiles of 8 rows (A, C, D) or 8 columns (B), in
-// which a lane has row lane / 4 and `per` neighbours from column per * (lane % 4) on: as many as a
-// register holds for A and B, 2 for C and D.
-struct Position {
-  int row, column;
-};
-Position in_a(const Shape& s, int per, int lane, int i) {
-  const int tile = i / per, rows = s.m / 8;
-  return {lane / 4 + 8 * (tile % rows), per * (lane % 4) + i % per + 4 * per * (tile / rows)};
-}
-Position in_b(const Shape&, int per, int lane, int i) {
-  return {per * (lane % 4) + i % per + 4 * per * (i / per), lane / 4};
-}
-Position in_c(const Shape&, int, int lane, int i) {
-  return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2};
-}
-
-}  // namespace
 
 bool CtaExecutor::whole_warp(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d,
                              Step* step) {

@@ -258,6 +258,9 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         if (!count) return Step::Aborted;
         const Word state = mbarrier_state(*b);
         if (transfers) b->bytes += *count;
+        // Later phases wait for fewer arrivals.
+        if (d.text->has("arrive_drop"))
+          b->expected -= std::min(b->expected, transfers ? 1 : *count);
         if (!arrive_at_mbarrier(*b, thread, transfers ? 1 : *count, pc)) return Step::Aborted;
         write(warp, lane, operands[0], state);
         break;
@@ -276,7 +279,13 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         state.copy_groups.push_back(std::move(state.open_copies));
         state.open_copies.clear();
         for (const auto& group : state.copy_groups)
-          for (const AsyncCopy& copy : group) land(copy, *b);
+          for (const AsyncCopy& copy : group) {
+            land(copy, *b);
+            int64_t size = 0;
+            for (const auto& part : copy.parts) size += part.second;
+            note_generic_write(shared_[copy.variable], copy.offset, static_cast<int>(size), thread,
+                               copy.instruction);
+          }
         state.copy_groups.clear();
         const bool extra = !d.text->has("noinc");
         if (extra) ++b->pending;
@@ -300,8 +309,7 @@ void CtaExecutor::land(const AsyncCopy& copy, Mbarrier& b) {
     for (int i = 0; i < width; ++i) b.copies.push_back({copy.variable, at + i, copy.id});
     at += width;
   }
-  for (int64_t c = copy.first_cell; c <= copy.last_cell; ++c)
-    b.sources.push_back({copy.tensor, c, copy.id});
+  for (const int64_t c : copy.cells) b.sources.push_back({copy.tensor, c, copy.id});
 }
 
 CtaExecutor::Step CtaExecutor::wait_at_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask,

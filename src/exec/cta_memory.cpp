@@ -573,6 +573,7 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
   overwrites_copy(v, offset, width, thread, pc);
+  note_generic_write(v, offset, width, thread, pc);
   const Word sent = leaving_thread(word, pc);
   track(v.shadow, Place::Shared, at.location.object, offset, width,
         write_event(thread, pc, offset, sent, width));
@@ -587,9 +588,10 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
 
 Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
   const Argument& a = launch_.args[at.object];
-  const int64_t size = a.kind == Argument::Kind::Tensor   ? 8
-                       : a.kind == Argument::Kind::Scalar ? dtype_size(a.dtype)
-                                                          : static_cast<int64_t>(a.bytes.size());
+  const int64_t size = a.kind == Argument::Kind::Tensor      ? 8
+                       : a.kind == Argument::Kind::TensorMap ? 128
+                       : a.kind == Argument::Kind::Scalar    ? dtype_size(a.dtype)
+                                                             : static_cast<int64_t>(a.bytes.size());
   if (at.offset < 0 || at.offset + width > size) {
     abort(pc, "a parameter is read past its end");
     return Word{};
@@ -604,6 +606,9 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
       return extract(word_of(store_.free_scalar(a.scalar), type), dtype_size(a.dtype),
                      static_cast<int>(at.offset), width);
     }
+    case Argument::Kind::TensorMap:
+      abort(pc, "the bytes of a tensor map are read");
+      return Word{};
     case Argument::Kind::Bytes: {
       uint64_t bits = 0;
       for (int i = 0; i < width; ++i) bits |= uint64_t{a.bytes[at.offset + i]} << (8 * i);

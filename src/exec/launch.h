@@ -25,15 +25,26 @@ using tensor::TensorId;
 
 enum class Access : uint8_t { Read, Write, ReadWrite };
 
+// How bulk copies find the boxes of a tensor. Lists begin with the innermost dimension.
+struct TensorMap {
+  TensorId tensor = 0;
+  int64_t offset = 0;                     // of the first element
+  std::vector<int64_t> extents, strides;  // strides in elements
+  std::vector<int64_t> box, steps;        // a box takes every steps-th element of its extent
+  int swizzle = 0;                        // bytes of a row of the pattern; 0: none
+  bool fills_nan = false;                 // what is outside reads as NaN, else as zero
+};
+
 // One kernel argument, matched against the kernel's .param list by the caller.
 struct Argument {
-  enum class Kind : uint8_t { Tensor, Bytes, Scalar } kind = Kind::Bytes;
+  enum class Kind : uint8_t { Tensor, Bytes, Scalar, TensorMap } kind = Kind::Bytes;
   TensorId tensor = 0;           // Tensor
   int64_t byte_offset = 0;       // Tensor
   Access access = Access::Read;  // Tensor
   std::vector<uint8_t> bytes;    // Bytes
   uint32_t scalar = 0;           // Scalar: index of a free scalar of the store
   DType dtype = DType::F32;      // Scalar
+  TensorMap map;                 // TensorMap
 };
 
 // A kernel ready to run.

@@ -130,6 +130,21 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
   return found;
 }
 
+AccessHistory::Finding AccessHistory::look(const AccessEvent& read,
+                                           const HappensBefore& order) const {
+  Finding found;
+  for (const Group& group : groups_) {
+    if (group.epoch < order.epoch() || group.role == Role::Read) continue;
+    const int other = unordered_lane(group, group.mask, read.thread, order);
+    if (other < 0) continue;
+    found.conflicts.push_back(
+        {{group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
+          group.atomic_op, group.guard, group.value, group.at, group.size}});
+    if (!group.guard.valid()) break;
+  }
+  return found;
+}
+
 RaceShadow::Granule& RaceShadow::granule(int64_t index) {
   const int64_t number = index >> 5;
   static_assert(kPage == 1 << 5);
@@ -167,6 +182,19 @@ AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const Acces
     at += count;
   }
   return all;
+}
+
+AccessHistory::Finding RaceShadow::look(int64_t offset, int width, const AccessEvent& read,
+                                        const HappensBefore& order) {
+  for (int64_t at = offset >> 2; at <= (offset + width - 1) >> 2; ++at) {
+    const Granule& g = granule(at);
+    AccessHistory::Finding found;
+    if (g.bytes.empty()) found = g.whole.look(read, order);
+    for (const AccessHistory& byte : g.bytes)
+      if (found.conflicts.empty()) found = byte.look(read, order);
+    if (!found.conflicts.empty()) return found;
+  }
+  return {};
 }
 
 }  // namespace coequal::exec

@@ -101,6 +101,9 @@ class AccessHistory {
   // Checks `now` against the history and records it.
   Finding access(const AccessEvent& now, const HappensBefore& order,
                  MayAgree may_agree = kNeverAgree);
+  // Conflicts of a read that leaves no trace here: it goes on after its instruction, and when it is
+  // over is known elsewhere.
+  Finding look(const AccessEvent& read, const HappensBefore& order) const;
 
  private:
   // Lanes of one warp that made the same access at the same clock.
@@ -126,6 +129,8 @@ class RaceShadow {
  public:
   AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now,
                                 const HappensBefore& order, MayAgree may_agree = kNeverAgree);
+  AccessHistory::Finding look(int64_t offset, int width, const AccessEvent& read,
+                              const HappensBefore& order);
 
  private:
   struct Granule {

@@ -110,6 +110,8 @@ enum class TensorMapMode : uint8_t { Tiled, Im2col };
 // outermost first (the CUDA call takes them innermost first).
 struct TensorMap {
   std::string tensor;
+  std::vector<int64_t> shape, strides;  // of the view that is mapped; empty: the tensor's own
+  int64_t offset = 0;                   // its first element
   TensorMapMode mode = TensorMapMode::Tiled;
   std::vector<int64_t> box;              // tiled: one extent a dimension
   std::vector<int64_t> element_strides;  // one a dimension

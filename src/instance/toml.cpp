@@ -609,8 +609,8 @@ class Reader {
     const toml::table* table = table_of(declaration);
     if (!table) return map;
     known_keys(*table, "tensor_map",
-               {"tensor", "mode", "box", "element_strides", "swizzle", "interleave", "fill",
-                "lower", "upper", "channels", "pixels"});
+               {"tensor", "shape", "strides", "offset", "mode", "box", "element_strides", "swizzle",
+                "interleave", "fill", "lower", "upper", "channels", "pixels"});
     std::vector<Entry> list = entries(*table);
     require(list, declaration, "tensor_map", {"tensor"});
     if (const Entry* mode = find(list, "mode"))
@@ -628,6 +628,9 @@ class Reader {
       if (of_im2col && !im2col) fail(entry.span, "{} needs mode = \"im2col\"", entry.key);
       if (entry.key == "box" && im2col) fail(entry.span, "box needs mode = \"tiled\"");
       if (entry.key == "tensor") map.tensor = string_of(entry);
+      if (entry.key == "shape") map.shape = integers_of(entry);
+      if (entry.key == "strides") map.strides = integers_of(entry);
+      if (entry.key == "offset") map.offset = integer_of(entry);
       if (entry.key == "box") map.box = integers_of(entry);
       if (entry.key == "element_strides") map.element_strides = integers_of(entry);
       if (entry.key == "lower") map.lower = integers_of(entry);

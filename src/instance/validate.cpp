@@ -343,7 +343,27 @@ class Validator {
     const Tensor* tensor = find_tensor(map.tensor, argument.span);
     if (!tensor || tensor->shape.size() != tensor->strides.size()) return;
     const SourceSpan& span = argument.span;
-    size_t rank = tensor->shape.size();
+    const bool view = !map.shape.empty() || !map.strides.empty();
+    const std::vector<int64_t>& shape = view ? map.shape : tensor->shape;
+    const std::vector<int64_t>& strides = view ? map.strides : tensor->strides;
+    if (shape.size() != strides.size()) {
+      fail(span,
+           "tensor_map: expected as many strides as the shape has dimensions, found {} and {}",
+           strides.size(), shape.size());
+      return;
+    }
+    __int128 last = map.offset;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (strides[d] < 0)
+        fail(span, "tensor_map, strides: expected at least 0, found {}", strides[d]);
+      last += __int128{shape[d] - 1} * strides[d];
+    }
+    if (map.offset < 0 || last * dtype_size(tensor->dtype) >= tensor->storage_bytes())
+      fail(span, "tensor_map: the view reaches beyond tensor '{}'", map.tensor);
+    if (map.offset * dtype_size(tensor->dtype) % 16 != 0)
+      fail(span, "tensor_map, offset: expected a multiple of 16 bytes, found {} elements",
+           map.offset);
+    size_t rank = shape.size();
     bool im2col = map.mode == TensorMapMode::Im2col;
     size_t least = im2col || map.interleave != Interleave::None ? 3 : 1;
     if (rank < least || rank > 5) {
@@ -352,17 +372,17 @@ class Validator {
       return;
     }
     int64_t size = dtype_size(tensor->dtype);
-    if (tensor->strides.back() != 1)
+    if (strides.back() != 1)
       fail(span, "tensor_map: expected stride 1 in the last dimension of '{}', found {}",
-           map.tensor, tensor->strides.back());
+           map.tensor, strides.back());
     int64_t alignment = map.interleave == Interleave::B32 ? 32 : 16;
     for (size_t d = 0; d + 1 < rank; ++d) {
-      __int128 bytes = __int128{tensor->strides[d]} * size;
+      __int128 bytes = __int128{strides[d]} * size;
       if (bytes % alignment != 0 || bytes >= (__int128{1} << 40))
         fail(span, "tensor_map: expected strides of a multiple of {} bytes below 2^40, '{}' has {}",
-             alignment, map.tensor, tensor->strides[d] * size);
+             alignment, map.tensor, strides[d] * size);
     }
-    for (int64_t extent : tensor->shape)
+    for (int64_t extent : shape)
       if (extent < 1 || extent > (int64_t{1} << 32))
         fail(span, "tensor_map: expected extents from 1 to 2^32, '{}' has {}", map.tensor, extent);
     check_list(span, "element_strides", map.element_strides, rank, 1, 8);

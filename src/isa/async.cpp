@@ -37,6 +37,55 @@ constexpr InstRow kRows[] = {
      .op = Op::CpAsyncBulk,
      .effect = Effect::Async,
      .manual = "9.7.9.25.4"},
+    {.pattern = "cp.async.bulk.{shared::cta,shared::cluster}.global.mbarrier::complete_tx::bytes."
+                "L2::cache_hint [d], [a], n:u32, [m], p:b64",
+     .op = Op::CpAsyncBulk,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern =
+         "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint} [a], [s], n:u32{, p:b64}",
+     .op = Op::BulkStore,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern = "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.{add,min,max}"
+                "{.noftz}.{u32,s32,u64,s64,f16,bf16,f32,f64} [a], [s], n:u32{, p:b64}",
+     .op = Op::BulkReduce,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern = "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], n:u32{, p:b64}",
+     .op = Op::Prefetch,
+     .effect = Effect::Memory,
+     .manual = "9.7.9.25.4"},
+    // Coordinates stand in the brackets of the map, the innermost one first.
+    {.pattern = "cp.async.bulk.tensor.{1d,2d,3d,4d,5d}.{shared::cta,shared::cluster}.global{.tile}."
+                "mbarrier::complete_tx::bytes{.L2::cache_hint} [d], [a], tc, [m]{, p:b64}",
+     .op = Op::TensorLoad,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.tensor.{1d,2d,3d,4d,5d}.global.shared::cta{.tile}.bulk_group"
+                "{.L2::cache_hint} [a], tc, [s]{, p:b64}",
+     .op = Op::TensorStore,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
+    {.pattern =
+         "cp.reduce.async.bulk.tensor.{1d,2d,3d,4d,5d}.global.shared::cta.{add,min,max}{.tile}"
+         ".bulk_group{.L2::cache_hint} [a], tc, [s]{, p:b64}",
+     .op = Op::TensorReduce,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.prefetch.tensor.{1d,2d,3d,4d,5d}.L2.global{.tile}{.L2::cache_hint} "
+                "[a], tc{, p:b64}",
+     .op = Op::Prefetch,
+     .effect = Effect::Memory,
+     .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.commit_group",
+     .op = Op::BulkCommit,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern = "cp.async.bulk.wait_group{.read} n:u32",
+     .op = Op::BulkWait,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
     // A policy is an opaque word that only cache hints read.
     {.pattern = "createpolicy.fractional.{L2::evict_last,L2::evict_normal,L2::evict_first,L2::"
                 "evict_unchanged}{.L2::evict_first,.L2::evict_unchanged}.b64 d{, a:f32}",

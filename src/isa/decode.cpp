@@ -195,6 +195,8 @@ void apply_modifier(Decoded* d, std::string_view word) {
   switch (d->op) {
     case Op::Atom:
     case Op::Red:
+    case Op::BulkReduce:
+    case Op::TensorReduce:
       set_mode(d, kAtom, word);
       break;
     case Op::BarRed:
@@ -306,7 +308,8 @@ void apply_defaults(Decoded* d) {
   if (opcode == "ldu") d->non_coherent = true;
   if (opcode == "membar") d->semantics = Semantics::SeqCst;
   if (opcode == "fence" && d->semantics == Semantics::Weak) d->semantics = Semantics::AcqRel;
-  if (d->op == Op::Atom || d->op == Op::Red) {
+  if (d->op == Op::Atom || d->op == Op::Red || d->op == Op::BulkReduce ||
+      d->op == Op::TensorReduce) {
     if (d->semantics == Semantics::Weak) d->semantics = Semantics::Relaxed;
     if (d->scope == Scope::None) d->scope = Scope::Gpu;
   }

@@ -61,6 +61,13 @@ enum class Op : uint8_t {
   CpAsyncWaitAll,
   CpAsyncMbarArrive,
   CpAsyncBulk,  // global to shared, completion at an mbarrier
+  BulkStore,    // shared to global, in groups
+  BulkReduce,
+  TensorLoad,  // the same through a tensor map
+  TensorStore,
+  TensorReduce,
+  BulkCommit,
+  BulkWait,
   MbarInit,
   MbarInval,
   MbarArrive,  // also arrive.expect_tx
@@ -73,6 +80,10 @@ enum class Op : uint8_t {
   WmmaLoad,
   WmmaStore,
   WmmaMma,
+  Wgmma,  // products of a warpgroup; those below order and complete them
+  WgmmaFence,
+  WgmmaCommit,
+  WgmmaWait,
   Nop,  // pragma-like: nanosleep, griddepcontrol, setmaxnreg, ...
 };
 

@@ -1,4 +1,4 @@
-// Warp-level matrix instructions (PTX ISA 9.7.14).
+// Matrix instructions of warps and warpgroups (PTX ISA 9.7.14, 9.7.15).
 #include "isa/rows.h"
 
 namespace coequal::isa {
@@ -39,6 +39,10 @@ constexpr InstRow kRows[] = {
      .manual = "9.7.14.5.14"},
     {.pattern = "mma.sync.aligned.{m8n8k16,m16n8k16,m16n8k32}.row.col{.satfinite}.s32.{s8,u8}.{s8,"
                 "u8}.s32 td, ta, tb, tc",
+     .op = Op::Mma,
+     .effect = Effect::Collective,
+     .manual = "9.7.14.5.14"},
+    {.pattern = "mma.sync.aligned.m16n8k32.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32 td, ta, tb, tc",
      .op = Op::Mma,
      .effect = Effect::Collective,
      .manual = "9.7.14.5.14"},
@@ -87,6 +91,46 @@ constexpr InstRow kRows[] = {
      .op = Op::WmmaMma,
      .effect = Effect::Collective,
      .manual = "9.7.14.4.5"},
+    // D, A in registers or its descriptor, B's descriptor, whether D is added, signs of A and B,
+    // and for halves which of the matrices in shared memory are transposed.
+    {.pattern =
+         "wgmma.mma_async.sync.aligned.m64k16.{f16,f32}.f16.f16 td, ta, tb, p:pred, imm:s32, "
+         "imm:s32, imm:u32{, imm:u32}",
+     .op = Op::Wgmma,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.5.2"},
+    {.pattern = "wgmma.mma_async.sync.aligned.m64k16.f32.bf16.bf16 td, ta, tb, p:pred, imm:s32, "
+                "imm:s32, imm:u32{, imm:u32}",
+     .op = Op::Wgmma,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.5.2"},
+    {.pattern = "wgmma.mma_async.sync.aligned.m64k8.f32.tf32.tf32 td, ta, tb, p:pred, imm:s32, "
+                "imm:s32",
+     .op = Op::Wgmma,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.5.2"},
+    {.pattern = "wgmma.mma_async.sync.aligned.m64k32.{f16,f32}.{e4m3,e5m2}.{e4m3,e5m2} td, ta, tb, "
+                "p:pred, imm:s32, imm:s32",
+     .op = Op::Wgmma,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.5.2"},
+    {.pattern = "wgmma.mma_async.sync.aligned.m64k32{.satfinite}.s32.{s8,u8}.{s8,u8} td, ta, tb, "
+                "p:pred",
+     .op = Op::Wgmma,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.5.2"},
+    {.pattern = "wgmma.fence.sync.aligned",
+     .op = Op::WgmmaFence,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.7.1"},
+    {.pattern = "wgmma.commit_group.sync.aligned",
+     .op = Op::WgmmaCommit,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.7.2"},
+    {.pattern = "wgmma.wait_group.sync.aligned n:u32",
+     .op = Op::WgmmaWait,
+     .effect = Effect::Collective,
+     .manual = "9.7.15.7.3"},
 };
 
 }  // namespace

@@ -36,6 +36,17 @@ constexpr std::string_view kEvictL2[] = {"L2::evict_normal", "L2::evict_first", 
 constexpr std::string_view kFetchL2[] = {"L2::64B", "L2::128B", "L2::256B"};
 constexpr std::string_view kVector[] = {"v2", "v4", "v8"};
 constexpr std::string_view kScope[] = {"cta", "cluster", "gpu", "sys"};
+// Shapes of wgmma: m64, n a multiple of 8 up to 256, and k as the type of the factors has it.
+#define COEQUAL_WGMMA_SHAPES(k)                                                                  \
+  "m64n8" k, "m64n16" k, "m64n24" k, "m64n32" k, "m64n40" k, "m64n48" k, "m64n56" k, "m64n64" k, \
+      "m64n72" k, "m64n80" k, "m64n88" k, "m64n96" k, "m64n104" k, "m64n112" k, "m64n120" k,     \
+      "m64n128" k, "m64n136" k, "m64n144" k, "m64n152" k, "m64n160" k, "m64n168" k, "m64n176" k, \
+      "m64n184" k, "m64n192" k, "m64n200" k, "m64n208" k, "m64n216" k, "m64n224" k, "m64n232" k, \
+      "m64n240" k, "m64n248" k, "m64n256" k
+constexpr std::string_view kWgmma8[] = {COEQUAL_WGMMA_SHAPES("k8")};
+constexpr std::string_view kWgmma16[] = {COEQUAL_WGMMA_SHAPES("k16")};
+constexpr std::string_view kWgmma32[] = {COEQUAL_WGMMA_SHAPES("k32")};
+#undef COEQUAL_WGMMA_SHAPES
 constexpr std::string_view kOrdering[] = {"relaxed", "acquire", "release", "acq_rel"};
 
 struct NamedSet {
@@ -63,6 +74,9 @@ constexpr NamedSet kSets[] = {
     {"vec", kVector},
     {"scope", kScope},
     {"sem", kOrdering},
+    {"m64k8", kWgmma8},
+    {"m64k16", kWgmma16},
+    {"m64k32", kWgmma32},
 };
 
 void add_words(std::vector<std::string_view>* words, std::string_view word) {

@@ -37,8 +37,10 @@ FloatSpec spec_of(ScalarType type) {
       return kBF16;
     case ScalarType::TF32:
       return kTF32;
+    case ScalarType::E4M3:
     case ScalarType::E4M3X2:
       return kE4M3;
+    case ScalarType::E5M2:
     case ScalarType::E5M2X2:
       return kE5M2;
     default:
@@ -62,8 +64,10 @@ term::FloatFormat format_of(ScalarType type) {
       return FloatFormat::BF16;
     case ScalarType::TF32:
       return FloatFormat::TF32;
+    case ScalarType::E4M3:
     case ScalarType::E4M3X2:
       return FloatFormat::E4M3;
+    case ScalarType::E5M2:
     case ScalarType::E5M2X2:
       return FloatFormat::E5M2;
     default:

@@ -18,7 +18,7 @@ struct TypeRow {
   int bits;
 };
 
-constexpr std::array<TypeRow, 24> kTypes = {{
+constexpr std::array<TypeRow, 26> kTypes = {{
     {ScalarType::None, "", 0},          {ScalarType::U8, "u8", 8},
     {ScalarType::U16, "u16", 16},       {ScalarType::U32, "u32", 32},
     {ScalarType::U64, "u64", 64},       {ScalarType::S8, "s8", 8},
@@ -29,7 +29,8 @@ constexpr std::array<TypeRow, 24> kTypes = {{
     {ScalarType::F16, "f16", 16},       {ScalarType::F16X2, "f16x2", 32},
     {ScalarType::BF16, "bf16", 16},     {ScalarType::BF16X2, "bf16x2", 32},
     {ScalarType::F32, "f32", 32},       {ScalarType::F64, "f64", 64},
-    {ScalarType::TF32, "tf32", 32},     {ScalarType::E4M3X2, "e4m3x2", 16},
+    {ScalarType::TF32, "tf32", 32},     {ScalarType::E4M3, "e4m3", 8},
+    {ScalarType::E5M2, "e5m2", 8},      {ScalarType::E4M3X2, "e4m3x2", 16},
     {ScalarType::E5M2X2, "e5m2x2", 16}, {ScalarType::Pred, "pred", 1},
 }};
 

@@ -42,6 +42,8 @@ enum class ScalarType : uint8_t {
   F32,
   F64,
   TF32,
+  E4M3,
+  E5M2,
   E4M3X2,
   E5M2X2,
   Pred,

@@ -281,8 +281,12 @@ class FunctionCompiler {
   Address address(const isa::Decoded& d, const Operand& operand) {
     Address out;
     StateSpace space = d.space;
-    if (d.op == Op::CpAsyncBulk)
-      space = out_.code.back().address_count == 1 ? StateSpace::Global : StateSpace::Shared;
+    const auto before = out_.code.back().address_count;
+    if (d.op == Op::CpAsyncBulk) space = before == 1 ? StateSpace::Global : StateSpace::Shared;
+    if (d.op == Op::TensorLoad) space = before == 1 ? StateSpace::Generic : StateSpace::Shared;
+    if (d.op == Op::BulkStore || d.op == Op::BulkReduce || d.op == Op::TensorStore ||
+        d.op == Op::TensorReduce)
+      space = before == 0 ? StateSpace::Generic : StateSpace::Shared;
     if (d.op == Op::CpAsync)
       space = out_.code.back().address_count == 0 ? StateSpace::Shared : StateSpace::Global;
     if (operand.base_is_register) {
@@ -382,8 +386,10 @@ class FunctionCompiler {
         ++out_.code.back().address_count;
         ++next_source;
       } else if (d.op == Op::Mma || d.op == Op::WmmaMma || d.op == Op::WmmaLoad ||
-                 d.op == Op::WmmaStore) {
+                 d.op == Op::WmmaStore || d.op == Op::Wgmma) {
         matrix_operand(operand, &operand == &d.text->operands.front());
+      } else if (d.op == Op::TensorLoad || d.op == Op::TensorStore || d.op == Op::TensorReduce) {
+        matrix_operand(operand, false);  // coordinates; a policy
       } else if (operand.kind == Operand::Kind::Vector) {
         for (const Operand& element : operand.elements) one(element);
       } else {
@@ -527,9 +533,13 @@ std::map<const Variable*, uint64_t> place_shared(const ptx::Module& module,
       mentioned.insert(operand.index);
     for (const Operand& element : operand.elements) self(element, self);
   };
+  uint64_t dynamic_alignment = 16;
   for (uint32_t index : functions)
-    for (const ptx::Instruction& instruction : module.functions[index].body)
+    for (const ptx::Instruction& instruction : module.functions[index].body) {
       for (const Operand& operand : instruction.operands) look(operand, look);
+      // What is swizzled takes it, whatever is declared.
+      if (instruction.opcode == "wgmma" || instruction.has("tensor")) dynamic_alignment = 1024;
+    }
   std::vector<const Variable*> variables;
   for (uint32_t index : mentioned)
     if (module.variables[index].space == StateSpace::Shared)
@@ -539,7 +549,6 @@ std::map<const Variable*, uint64_t> place_shared(const ptx::Module& module,
       if (v.space == StateSpace::Shared) variables.push_back(&v);
 
   std::map<const Variable*, uint64_t> out;
-  uint64_t dynamic_alignment = 16;
   for (const Variable* v : variables) {
     if (v->is_extern) {
       dynamic_alignment = std::max<uint64_t>(dynamic_alignment, v->alignment);

@@ -31,6 +31,24 @@ struct LaunchConfig {
   uint64_t workspace = 0;       // of a cooperative launch: what %envreg1 and %envreg2 hold
 };
 
+// A tensor map as it stands in the 128 bytes of its argument. Lists begin with the innermost
+// dimension.
+struct TensorMap {
+  uint64_t is_map = kIsMap;
+  uint64_t address = 0;
+  uint64_t strides[5] = {};    // bytes
+  uint32_t last[5] = {};       // extents, less one
+  uint16_t box[5] = {};        // extents of a box
+  uint8_t steps[5] = {};       // of its elements
+  uint8_t rank = 0, size = 0;  // bytes of an element
+  uint8_t swizzle = 0;         // bytes of a row of the pattern; 0: none
+  bool fills_nan = false;
+  ptx::ScalarType type = ptx::ScalarType::None;  // of an element, if it can be reduced
+
+  static constexpr uint64_t kIsMap = 0x70616d20726f7365;
+};
+static_assert(sizeof(TensorMap) <= 128);
+
 // Byte offset of each parameter, then the size of all.
 std::vector<uint64_t> param_offsets(const ptx::Function& kernel);
 

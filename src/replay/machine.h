@@ -55,6 +55,16 @@ struct Mbarrier {
   }
 };
 
+// The new value of a cell that an atomic changes. `other` is the value to swap in (cas).
+uint64_t combine(const isa::Decoded& d, uint64_t old, uint64_t b, uint64_t other);
+
+// A bulk copy from shared memory that may not have happened yet.
+struct BulkStore {
+  const Code* code;
+  uint64_t from, to, size;  // bytes; of a box `to` is the address of its map
+  std::array<int64_t, 5> at;
+};
+
 class Cta;
 
 // Lanes that stand at one instruction run together (structure of arrays); the group with the least
@@ -92,6 +102,8 @@ class Warp {
   struct LaneCopies {
     std::vector<std::vector<PendingCopy>> groups;
     std::vector<PendingCopy> open;
+    std::vector<std::vector<BulkStore>> bulk_groups;
+    std::vector<BulkStore> open_bulk;
   };
 
   bool select();
@@ -118,6 +130,13 @@ class Warp {
   bool copy_async(const Code& code, uint32_t active);
   void complete_copies(uint32_t lane, size_t keep);
   bool copy_bulk(const Code& code, uint32_t active);
+  bool commit_bulk(const Code& code, uint32_t active);
+  bool store_bulk(const BulkStore& copy, uint32_t lane);
+  bool finish_bulk(uint32_t lane, uint64_t keep);
+  bool read_map(uint64_t address, uint32_t lane, TensorMap* map);
+  // Calls `one` with the shared and the global address of each element, 0 where it is outside.
+  template <class F>
+  bool for_box(const TensorMap& map, const std::array<int64_t, 5>& at, uint64_t shared, F one);
   bool mbarrier(const Code& code, uint32_t active);
   Mbarrier* find_mbarrier(const Code& code, uint32_t which, uint32_t lane);
   bool branch(const Code& code, uint32_t active);
@@ -137,6 +156,16 @@ class Warp {
   bool multiply_matrices(const Code& code, uint32_t lanes);
   bool move_fragment(const Code& code, uint32_t lanes);
   bool multiply_fragments(const Code& code, uint32_t lanes);
+  bool wgmma(const Code& code, uint32_t lanes);
+  // A product of a warpgroup with what it was issued with.
+  struct Product {
+    const Code* code;
+    const FunctionCode* function;
+    uint64_t* registers;
+    uint64_t a, b;  // descriptors
+    bool adds;
+  };
+  bool multiply_wgmma(const Product& product);
 
   LaunchState& launch_;
   Cta& cta_;
@@ -157,6 +186,8 @@ class Warp {
   std::array<std::vector<Frame>, kWarpSize> frames_;
   std::array<std::vector<uint8_t>, kWarpSize> local_;
   std::array<LaneCopies, kWarpSize> copies_;
+  std::vector<Product> open_products_;
+  std::vector<std::vector<Product>> product_groups_;
   std::array<Dim3, kWarpSize> tid_;
   std::vector<std::unique_ptr<uint64_t[]>> levels_;  // registers by call depth: index * 32 + lane
   Memory::Allocation* recent_ = nullptr;             // the last one found

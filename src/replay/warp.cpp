@@ -394,7 +394,16 @@ bool Warp::step(const Code& code, uint32_t active) {
       return fail(FaultKind::Trap, static_cast<uint32_t>(std::countr_zero(active)),
                   code.decoded->text->opcode);
     case Op::CpAsyncBulk:
+    case Op::BulkStore:
+    case Op::BulkReduce:
+    case Op::TensorLoad:
+    case Op::TensorStore:
+    case Op::TensorReduce:
       if (!copy_bulk(code, active)) return false;
+      break;
+    case Op::BulkCommit:
+    case Op::BulkWait:
+      if (!commit_bulk(code, active)) return false;
       break;
     case Op::MbarInit:
     case Op::MbarInval:
@@ -426,6 +435,10 @@ bool Warp::step(const Code& code, uint32_t active) {
     case Op::WmmaLoad:
     case Op::WmmaStore:
     case Op::WmmaMma:
+    case Op::Wgmma:
+    case Op::WgmmaFence:
+    case Op::WgmmaCommit:
+    case Op::WgmmaWait:
       return collective(code, active);
     case Op::Prefetch:
     case Op::Fence:
@@ -643,6 +656,12 @@ bool Warp::leave(uint32_t active) {
 }
 
 void Warp::exit_lanes(uint32_t lanes) {
+  // Bulk copies that nobody has waited for happen all the same.
+  for_lanes(lanes, [&](uint32_t lane) {
+    copies_[lane].bulk_groups.push_back(std::move(copies_[lane].open_bulk));
+    copies_[lane].open_bulk.clear();
+    finish_bulk(lane, 0);
+  });
   for_lanes(lanes, [&](uint32_t lane) { set_state(lane, State::Exited); });
   living_ &= ~lanes;
   group_ &= ~lanes;

@@ -20,7 +20,8 @@ void for_lanes(uint32_t lanes, F f) {
 
 bool is_matrix(Op op) {
   return op == Op::LdMatrix || op == Op::StMatrix || op == Op::MovMatrix || op == Op::Mma ||
-         op == Op::WmmaLoad || op == Op::WmmaStore || op == Op::WmmaMma;
+         op == Op::WmmaLoad || op == Op::WmmaStore || op == Op::WmmaMma || op == Op::Wgmma ||
+         op == Op::WgmmaFence || op == Op::WgmmaCommit || op == Op::WgmmaWait;
 }
 
 }  // namespace
@@ -104,6 +105,11 @@ bool Warp::execute_collective(const Code& code, uint32_t lanes, uint32_t mask) {
       return move_fragment(code, lanes);
     case Op::WmmaMma:
       return multiply_fragments(code, lanes);
+    case Op::Wgmma:
+    case Op::WgmmaFence:
+    case Op::WgmmaCommit:
+    case Op::WgmmaWait:
+      return wgmma(code, lanes);
     case Op::Elect: {
       const uint32_t leader = static_cast<uint32_t>(std::countr_zero(mask & living_));
       for_lanes(lanes, [&](uint32_t lane) {

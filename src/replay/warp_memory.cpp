@@ -1,4 +1,5 @@
 // Memory accesses of a warp: generic addresses, loads, stores, atomics, asynchronous copies.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -31,7 +32,26 @@ uint64_t combine_float(AtomOp op, FloatSpec spec, uint64_t a, uint64_t b, FloatO
   }
 }
 
-// The new value of a cell. `other` is the value to swap in (cas).
+void finish(const PendingCopy& copy) {
+  if (copy.bytes) std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
+}
+
+std::string_view window_name(uint64_t address) {
+  switch (address & kWindowMask) {
+    case kSharedWindow:
+      return "shared";
+    case kLocalWindow:
+      return "local";
+    case kParamWindow:
+      return "parameter";
+    default:
+      return "global";
+  }
+}
+
+}  // namespace
+
 uint64_t combine(const isa::Decoded& d, uint64_t old, uint64_t b, uint64_t other) {
   const AtomOp op = static_cast<AtomOp>(d.mode);
   const int width = isa::width_of(d.type);
@@ -71,26 +91,6 @@ uint64_t combine(const isa::Decoded& d, uint64_t old, uint64_t b, uint64_t other
   }
   return old;
 }
-
-void finish(const PendingCopy& copy) {
-  if (copy.bytes) std::memcpy(copy.to, copy.from, copy.bytes);
-  std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
-}
-
-std::string_view window_name(uint64_t address) {
-  switch (address & kWindowMask) {
-    case kSharedWindow:
-      return "shared";
-    case kLocalWindow:
-      return "local";
-    case kParamWindow:
-      return "parameter";
-    default:
-      return "global";
-  }
-}
-
-}  // namespace
 
 uint64_t Warp::full_address(const Code& code, uint32_t which, uint32_t lane) const {
   const Address& address = function_->addresses[code.addresses + which];
@@ -227,29 +227,6 @@ bool Warp::copy_async(const Code& code, uint32_t active) {
   return true;
 }
 
-// cp.async.bulk [to], [from], size, [mbarrier].
-bool Warp::copy_bulk(const Code& code, uint32_t active) {
-  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
-    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
-    const uint64_t size = read(source(code, 0), lane);
-    const uint64_t to = full_address(code, 0, lane), from = full_address(code, 1, lane);
-    if (size % 16 || to % 16 || from % 16)
-      return fail(FaultKind::Misaligned, lane,
-                  fmt::format("a bulk copy of {} bytes from {:#x} to {:#x}", size, from, to));
-    Mbarrier* barrier = find_mbarrier(code, 2, lane);
-    if (!barrier) return false;
-    for (uint64_t done = 0; done < size; done += 16) {
-      uint8_t* into = locate(lane, to + done, 16, true);
-      const uint8_t* out_of = into ? locate(lane, from + done, 16, false) : nullptr;
-      if (!out_of) return false;
-      std::memcpy(into, out_of, 16);
-    }
-    barrier->bytes -= static_cast<int64_t>(size);
-    barrier->complete();
-  }
-  return true;
-}
-
 Mbarrier* Warp::find_mbarrier(const Code& code, uint32_t which, uint32_t lane) {
   const uint64_t address = full_address(code, which, lane);
   if (!locate(lane, address, 8, true)) return nullptr;
@@ -289,6 +266,8 @@ bool Warp::mbarrier(const Code& code, uint32_t active) {
         const bool transfers = text.has("expect_tx");
         const uint64_t count = code.op == Op::CpAsyncMbarArrive || transfers ? 1 : number;
         if (transfers) barrier->bytes += static_cast<int64_t>(number);
+        if (text.has("arrive_drop"))
+          barrier->expected -= std::min(barrier->expected, static_cast<uint32_t>(count));
         if (code.op == Op::CpAsyncMbarArrive) {
           copies_[lane].groups.push_back(std::move(copies_[lane].open));
           copies_[lane].open.clear();

@@ -57,6 +57,9 @@ double number(ScalarType type, uint64_t bits) {
       return float_to_double(kBF16, bits);
     case ScalarType::S8:
       return static_cast<double>(isa::sign_extend(bits, 8));
+    case ScalarType::E4M3:
+    case ScalarType::E5M2:
+      return float_to_double(isa::spec_of(type), bits);
     case ScalarType::U8:
       return static_cast<double>(bits);
     default:
