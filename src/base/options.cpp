@@ -4,9 +4,9 @@ namespace coequal {
 
 const std::set<std::string>& default_assumptions() {
   static const std::set<std::string> names = {
-      "finite-inputs", "no-overflow",        "library-approximation",
-      "constant-snap", "softplus-threshold", "domain-exclusion",
-      "signed-zero",   "resident-blocks",    "volatile-order"};
+      "finite-inputs",      "no-overflow",      "library-approximation", "constant-snap",
+      "softplus-threshold", "domain-exclusion", "signed-zero",           "same-rounding",
+      "resident-blocks",    "volatile-order"};
   return names;
 }
 

@@ -162,7 +162,7 @@ class Check {
     result_.statistics.count("finished_ctas", ctas - launched.aborted_ctas);
     add_defects(std::move(launched.defects));
     add_notes(launched.notes);
-    assumptions_.insert(launched.assumptions.begin(), launched.assumptions.end());
+    assume(name, launched.assumptions, out);
     for (const exec::Refusal& r : launched.refusals) add_refusal(name, r, 0);
     settle_suspicions(std::move(launched.suspicions));
     if (launched.aborted_ctas > 0) {
@@ -177,6 +177,7 @@ class Check {
     program::GridFacts facts = program::apply_launch(*session_, out.state, launched.pieces, refute);
     add_defects(std::move(facts.defects));
     add_notes(facts.notes);
+    assume(name, facts.assumptions, out);
     for (const exec::Refusal& r : facts.refusals) add_refusal(name, r, 0);
     if (!facts.complete) {
       out.complete = false;
@@ -185,6 +186,18 @@ class Check {
     for (const tensor::ClassPieces& cls : launched.pieces->classes)
       for (const tensor::TensorPiece& piece : cls.tensors) out.written.insert(piece.tensor);
     return launched;
+  }
+
+  // Takes them into the ledger; what rests on one that is withdrawn is refused.
+  void assume(char name, const exec::Assumptions& assumptions, Executed& out) {
+    for (const auto& [assumption, detail] : assumptions) {
+      if (!options_.no_assume.count(assumption)) {
+        assumptions_.insert({assumption, detail});
+        continue;
+      }
+      add_refusal(name, {assumption, {}, detail + ", which is not assumed"}, 0);
+      out.complete = false;
+    }
   }
 
   void note_vacuous(char name, const instance::Program& program, const Executed& executed) {

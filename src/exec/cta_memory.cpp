@@ -421,11 +421,17 @@ void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_
     return is_unrounded(a.value.term) && is_unrounded(b.value.term);
   };
   const AccessHistory::Finding found = shadow.access(offset, width, now, order_, may_agree);
-  if (found.same_writes)
+  if (found.same_writes) {
     out_.notes.insert(fmt::format(
         "{}: several threads of a block write the same value to one place of '{}'",
         to_string(span(now.instruction)),
         place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
+    // A term does not tell a value that was narrowed from one that was not.
+    if (now.value.tag == Tag::Real && !now.value.shadow)
+      out_.assumptions.insert(
+          {"same-rounding", fmt::format("equal floats that threads store at {} are the same bits",
+                                        to_string(span(now.instruction)))});
+  }
   if (!found.conflicts.empty()) report_races(place, object, offset, width, found, now);
   if (!found.raced_loads.empty()) note_raced_loads(place, object, offset, width, found, now);
 }

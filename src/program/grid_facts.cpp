@@ -214,6 +214,7 @@ class Finder {
         auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
         it->second.first = std::min(it->second.first, o.cell);
         ++it->second.second;
+        assume_same_rounding(a);
         continue;
       }
       if (a.guarded || b.guarded) {
@@ -240,6 +241,14 @@ class Finder {
     const Term value = tensor::at_cta(s.value, *a.class_pieces().motions, a.ordinal, store_);
     return value == tensor::at_cta(t.value, *b.class_pieces().motions, b.ordinal, store_) &&
            !store_.has_poison(value);
+  }
+
+  void assume_same_rounding(const CellStore& s) {
+    const Term value = s.stored.valid() ? s.stored : s.value;
+    if (!info_->is_float() || store_.as_rational(value)) return;
+    out_.assumptions.insert(
+        {"same-rounding", fmt::format("equal floats that blocks store at {} are the same bits",
+                                      span_text(s.origin.instruction))});
   }
 
   // The same of stores under guards, where both happen.
@@ -279,9 +288,10 @@ class Finder {
     } else {
       for (size_t i = 0; i < writers.size(); ++i)
         for (size_t k = i + 1; k < writers.size(); ++k)
-          clash |= !same_bits(writers[i], writers[k]) &&
-                   !same_bits_if_stored(writers[i], writers[k]) &&
-                   write_conflict(cell, writers[i], writers[k]);
+          if (same_bits(writers[i], writers[k]) || same_bits_if_stored(writers[i], writers[k]))
+            assume_same_rounding(writers[i].cell_store());
+          else
+            clash |= write_conflict(cell, writers[i], writers[k]);
     }
     if (clash) taint(cell);
   }

@@ -28,6 +28,7 @@ struct TensorStep {
 struct GridFacts {
   std::vector<Defect> defects;  // one root a tensor, the rest of its conflicts folded under it
   std::vector<std::string> notes;
+  exec::Assumptions assumptions;
   std::vector<exec::Refusal> refusals;
   // Cells whose content is no function of the inputs or is not modelled, because of a defect or
   // refusal above: what raced stores left, and everything that a CTA stored which read a raced
