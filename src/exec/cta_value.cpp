@@ -174,7 +174,14 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
       group.type = type.cls == term::TypeClass::Bool ? term::bv(1) : type;
       id = store_.add_group(std::move(group));
     }
-    session_.poison.try_emplace(id, std::move(source));
+    const auto [have, fresh] = session_.poison.try_emplace(id, source);
+    if (!fresh && source.kind == PoisonSource::Kind::Defective) {
+      // Of the classes that found it, the one with the lowest block tells it.
+      std::vector<Defect> told{have->second.defect};
+      add_defect(told, std::move(source.defect));
+      told[0].count = have->second.defect.count;
+      have->second.defect = std::move(told[0]);
+    }
     poison_groups_[key] = id;
   }
   const Term leaf = store_.leaf(id, {cell, 0});
