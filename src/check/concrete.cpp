@@ -235,30 +235,6 @@ Bytes first_elements(const instance::Tensor& tensor, const ConcreteInputs& input
   return {};
 }
 
-ptx::ScalarType scalar_of(DType dtype) {
-  using ptx::ScalarType;
-  switch (dtype) {
-    case DType::F64:
-      return ScalarType::F64;
-    case DType::F32:
-      return ScalarType::F32;
-    case DType::F16:
-      return ScalarType::F16;
-    case DType::BF16:
-      return ScalarType::BF16;
-    case DType::I64:
-      return ScalarType::S64;
-    case DType::I32:
-      return ScalarType::S32;
-    case DType::U64:
-      return ScalarType::U64;
-    case DType::U32:
-      return ScalarType::U32;
-    default:
-      return ScalarType::None;
-  }
-}
-
 replay::TensorMap concrete_map(const exec::TensorMap& from, DType dtype, uint64_t address) {
   replay::TensorMap map;
   map.address = address + static_cast<uint64_t>(from.offset * dtype_size(dtype));
@@ -266,7 +242,7 @@ replay::TensorMap concrete_map(const exec::TensorMap& from, DType dtype, uint64_
   map.size = static_cast<uint8_t>(dtype_size(dtype));
   map.swizzle = static_cast<uint8_t>(from.swizzle);
   map.fills_nan = from.fills_nan;
-  map.type = scalar_of(dtype);
+  map.type = tensor::scalar_type(dtype);
   for (size_t d = 0; d < from.extents.size(); ++d) {
     map.strides[d] = static_cast<uint64_t>(from.strides[d]) * map.size;
     map.last[d] = static_cast<uint32_t>(from.extents[d] - 1);

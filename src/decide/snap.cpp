@@ -9,6 +9,7 @@
 
 #include "term/ball.h"
 #include "term/print.h"
+#include "term/substitute.h"
 #include "term/traverse.h"
 
 namespace coequal::decide {
@@ -199,19 +200,8 @@ Term Snapper::operator()(const Term& root, std::map<std::string, std::string>& l
     for (int i = arity; i-- > 0;)
       if (const Term child = store_.child(t, i); !done_.contains(child)) stack.push_back(child);
     if (stack.size() != before) continue;
-    Term args[3];
-    bool changed = false;
-    for (int i = 0; i < arity; ++i) {
-      const Term child = store_.child(t, i);
-      args[i] = done_.find(child)->second;
-      changed = changed || !(args[i] == child);
-    }
-    Term out = t;
-    if (changed)
-      out = store_.make(store_.kind(t), std::span<const Term>(args, static_cast<size_t>(arity)),
-                        store_.payload(t),
-                        store_.type(t).cls == term::TypeClass::Bv ? store_.type(t).width : 0);
-    done_.emplace(t, out);
+    done_.emplace(t, term::over_children(
+                         store_, t, [&](const Term& child) { return done_.find(child)->second; }));
     stack.pop_back();
   }
   const Term out = done_.find(root)->second;

@@ -26,30 +26,6 @@ std::vector<int64_t> counts_of(const TensorMap& map) {
   return counts;
 }
 
-// As which the elements of a tensor are reduced.
-ptx::ScalarType scalar_of(DType dtype) {
-  switch (dtype) {
-    case DType::F32:
-      return ptx::ScalarType::F32;
-    case DType::F64:
-      return ptx::ScalarType::F64;
-    case DType::F16:
-      return ptx::ScalarType::F16;
-    case DType::BF16:
-      return ptx::ScalarType::BF16;
-    case DType::I32:
-      return ptx::ScalarType::S32;
-    case DType::U32:
-      return ptx::ScalarType::U32;
-    case DType::I64:
-      return ptx::ScalarType::S64;
-    case DType::U64:
-      return ptx::ScalarType::U64;
-    default:
-      return ptx::ScalarType::None;
-  }
-}
-
 }  // namespace
 
 const TensorMap* CtaExecutor::tensor_map(Warp& warp, int lane, const Operand& op, uint32_t pc) {
@@ -268,7 +244,7 @@ void CtaExecutor::bulk_store(Warp& warp, int lane, const isa::Decoded& d, uint32
   const TensorId id = elements.front().global.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
-  const ptx::ScalarType type = d.op == Op::TensorReduce ? scalar_of(info.dtype) : d.type;
+  const ptx::ScalarType type = d.op == Op::TensorReduce ? tensor::scalar_type(info.dtype) : d.type;
   const auto kind = gathered_kind(static_cast<isa::AtomOp>(d.mode), type);
   if (d.op == Op::TensorReduce && type == ptx::ScalarType::None) {
     abort(pc, fmt::format("a reduction of boxes of {}", dtype_name(info.dtype)));

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "term/hash.h"
+#include "term/substitute.h"
 
 namespace coequal::idiom {
 
@@ -156,22 +157,10 @@ Recogniser::Reading Recogniser::operator()(const Term& root) {
       for (const Term& filling : top.match->fillings) fillings.push_back(part(filling));
       apply(*top.match, std::move(fillings));
     } else {
-      std::array<Term, 3> args;
-      bool changed = false;
-      for (int i = 0; i < arity; ++i) {
-        const Term child = store_.child(t, i);
-        args[static_cast<size_t>(i)] = part(child);
-        changed = changed || !(args[static_cast<size_t>(i)] == child);
-      }
-      reading.term = t;
-      if (changed) {
-        const term::Type type = store_.type(t);
-        reading.term = store_.make(
-            store_.kind(t), std::span<const Term>(args.data(), static_cast<size_t>(arity)),
-            store_.payload(t), type.cls == term::TypeClass::Bv ? type.width : 0);
-        // The compiler knows the sign of an exponential; the terms do once it is read.
+      reading.term = term::over_children(store_, t, part);
+      // The compiler knows the sign of an exponential; the terms do once it is read.
+      if (!(reading.term == t))
         if (const std::optional<Match> again = find(reading.term)) apply(*again, again->fillings);
-      }
     }
     done_.emplace(t.shape(), Entry{t, reading});
     stack.pop_back();

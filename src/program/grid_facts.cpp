@@ -232,14 +232,15 @@ class Finder {
                       seen.second > 1 ? fmt::format(" ({} times in all)", seen.second) : ""));
   }
 
+  // Of what the cells hold, or of what was stored under guards that may hold both.
   // Equal terms of one instruction come from equal operands; integers are exact, so equal terms are
   // equal bits.
-  bool same_bits(const Writer& a, const Writer& b) const {
+  bool same_bits(const Writer& a, const Writer& b, Term CellStore::*of = &CellStore::value) const {
     const CellStore &s = a.cell_store(), &t = b.cell_store();
     if (info_->is_float() && s.origin.instruction != t.origin.instruction) return false;
-    if (s.other_writes || t.other_writes) return false;
-    const Term value = tensor::at_cta(s.value, *a.class_pieces().motions, a.ordinal, store_);
-    return value == tensor::at_cta(t.value, *b.class_pieces().motions, b.ordinal, store_) &&
+    if (!(s.*of).valid() || !(t.*of).valid() || s.other_writes || t.other_writes) return false;
+    const Term value = tensor::at_cta(s.*of, *a.class_pieces().motions, a.ordinal, store_);
+    return value == tensor::at_cta(t.*of, *b.class_pieces().motions, b.ordinal, store_) &&
            !store_.has_poison(value);
   }
 
@@ -249,16 +250,6 @@ class Finder {
     out_.assumptions.insert(
         {"same-rounding", fmt::format("equal floats that blocks store at {} are the same bits",
                                       span_text(s.origin.instruction))});
-  }
-
-  // The same of stores under guards, where both happen.
-  bool same_bits_if_stored(const Writer& a, const Writer& b) const {
-    const CellStore &s = a.cell_store(), &t = b.cell_store();
-    if (info_->is_float() && s.origin.instruction != t.origin.instruction) return false;
-    if (!s.stored.valid() || !t.stored.valid() || s.other_writes || t.other_writes) return false;
-    const Term value = tensor::at_cta(s.stored, *a.class_pieces().motions, a.ordinal, store_);
-    return value == tensor::at_cta(t.stored, *b.class_pieces().motions, b.ordinal, store_) &&
-           !store_.has_poison(value);
   }
 
   bool write_conflict(int64_t cell, const Writer& a, const Writer& b) {
@@ -288,7 +279,8 @@ class Finder {
     } else {
       for (size_t i = 0; i < writers.size(); ++i)
         for (size_t k = i + 1; k < writers.size(); ++k)
-          if (same_bits(writers[i], writers[k]) || same_bits_if_stored(writers[i], writers[k]))
+          if (same_bits(writers[i], writers[k]) ||
+              same_bits(writers[i], writers[k], &CellStore::stored))
             assume_same_rounding(writers[i].cell_store());
           else
             clash |= write_conflict(cell, writers[i], writers[k]);

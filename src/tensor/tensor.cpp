@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "ptx/module.h"
 
 namespace coequal::tensor {
 namespace {
@@ -106,6 +107,30 @@ std::string TensorInfo::index_text(int64_t cell) const {
     text = text.empty() ? std::to_string(here) : fmt::format("{},{}", here, text);
   }
   return text;
+}
+
+ptx::ScalarType scalar_type(DType dtype) {
+  using ptx::ScalarType;
+  switch (dtype) {
+    case DType::F64:
+      return ScalarType::F64;
+    case DType::F32:
+      return ScalarType::F32;
+    case DType::F16:
+      return ScalarType::F16;
+    case DType::BF16:
+      return ScalarType::BF16;
+    case DType::I64:
+      return ScalarType::S64;
+    case DType::I32:
+      return ScalarType::S32;
+    case DType::U64:
+      return ScalarType::U64;
+    case DType::U32:
+      return ScalarType::U32;
+    default:
+      return ScalarType::None;
+  }
 }
 
 term::FloatFormat float_format(DType dtype) {

@@ -10,6 +10,10 @@
 #include "base/dtype.h"
 #include "term/store.h"
 
+namespace coequal::ptx {
+enum class ScalarType : uint8_t;
+}
+
 namespace coequal::tensor {
 
 using TensorId = uint32_t;
@@ -47,6 +51,8 @@ struct TensorInfo {
 };
 
 term::FloatFormat float_format(DType dtype);
+// As which instructions compute with elements; None for those that they do not compute with.
+ptx::ScalarType scalar_type(DType dtype);
 // Type of a leaf of the tensor: Real for floats, Bv of the element's width otherwise.
 term::Type leaf_type(DType dtype);
 

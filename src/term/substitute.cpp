@@ -18,31 +18,15 @@ Term Substitution::operator()(const Term& root) {
       stack.pop_back();
       continue;
     }
-    const int arity = store_.arity(t);
-    std::array<Term, 3> args;
     const size_t before = stack.size();
-    std::optional<Term> replaced = replace_(t);
-    bool changed = false;
-    for (int i = arity; !replaced && i-- > 0;) {
-      const Term child = store_.child(t, i);
-      const auto it = done_.find(child);
-      if (it == done_.end()) {
-        stack.push_back(child);
-        continue;
-      }
-      args[static_cast<size_t>(i)] = it->second;
-      changed = changed || !(it->second == child);
-    }
+    const std::optional<Term> replaced = replace_(t);
+    for (int i = store_.arity(t); !replaced && i-- > 0;)
+      if (const Term child = store_.child(t, i); !done_.contains(child)) stack.push_back(child);
     if (stack.size() != before) continue;
-    Term result = t;
-    if (replaced) {
-      CHECK(store_.type(*replaced) == store_.type(t));
-      result = *replaced;
-    } else if (changed) {
-      const Type type = store_.type(t);
-      result = store_.make(store_.kind(t), {args.data(), static_cast<size_t>(arity)},
-                           store_.payload(t), type.cls == TypeClass::Bv ? type.width : 0);
-    }
+    if (replaced) CHECK(store_.type(*replaced) == store_.type(t));
+    const Term result = replaced ? *replaced : over_children(store_, t, [&](const Term& child) {
+      return done_.find(child)->second;
+    });
     done_.emplace(t, result);
     stack.pop_back();
   }
@@ -63,20 +47,8 @@ Term BottomUp::operator()(const Term& root, const std::function<Term(const Term&
       if (const Term child = store_.child(t, i); !done_.contains(child)) stack.push_back(child);
     if (stack.size() != before) continue;
     stack.pop_back();
-    std::array<Term, 3> args;
-    bool changed = false;
-    for (int i = 0; i < arity; ++i) {
-      const Term child = store_.child(t, i);
-      args[static_cast<size_t>(i)] = done_.find(child)->second;
-      changed = changed || !(args[static_cast<size_t>(i)] == child);
-    }
-    Term out = t;
-    if (changed) {
-      const Type type = store_.type(t);
-      out = store_.make(store_.kind(t), {args.data(), static_cast<size_t>(arity)},
-                        store_.payload(t), type.cls == TypeClass::Bv ? type.width : 0);
-    }
-    done_.emplace(t, rule(out));
+    done_.emplace(t, rule(over_children(
+                         store_, t, [&](const Term& child) { return done_.find(child)->second; })));
   }
   return done_.find(root)->second;
 }

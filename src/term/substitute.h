@@ -4,12 +4,30 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <array>
 #include <functional>
 #include <optional>
 
 #include "term/store.h"
 
 namespace coequal::term {
+
+// The term with `f(child)` in place of each child; itself if none changes.
+template <class F>
+Term over_children(TermStore& store, const Term& t, F&& f) {
+  std::array<Term, 3> args;
+  const auto arity = static_cast<size_t>(store.arity(t));
+  bool changed = false;
+  for (size_t i = 0; i < arity; ++i) {
+    const Term child = store.child(t, static_cast<int>(i));
+    args[i] = f(child);
+    changed = changed || !(args[i] == child);
+  }
+  if (!changed) return t;
+  const Type type = store.type(t);
+  return store.make(store.kind(t), std::span<const Term>(args.data(), arity), store.payload(t),
+                    type.cls == TypeClass::Bv ? type.width : 0);
+}
 
 // Rebuilds terms with some sub-terms replaced. Results are kept, so one substitution serves many
 // roots; the replacement must not change while it is in use.
