@@ -348,7 +348,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                                              size_t which) const;
   // Whether result `which` is the same wherever the operands' object lies, as far as its alignment
   // allows: a low bit, say. Tried at one place per address bit and at others.
-  bool same_wherever(const isa::Decoded& d, const Word* src, size_t sources, size_t which) const;
+  // `along`: whether it is at the same distance from the object, as after rounding an address up.
+  bool same_wherever(const isa::Decoded& d, const Word* src, size_t sources, size_t which,
+                     bool along) const;
   uint32_t alignment_of(Provenance object) const;
   // An address in a term: a leaf that is refused as a value.
   Term address_leaf(const Word& word, int width);

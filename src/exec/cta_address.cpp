@@ -38,7 +38,7 @@ uint32_t CtaExecutor::alignment_of(Provenance object) const {
 }
 
 bool CtaExecutor::same_wherever(const isa::Decoded& d, const Word* src, size_t sources,
-                                size_t which) const {
+                                size_t which, bool along) const {
   const Provenance object = common(src, sources);
   if (object.is_mixed()) return false;
   for (size_t i = 0; i < sources; ++i)
@@ -49,7 +49,7 @@ bool CtaExecutor::same_wherever(const isa::Decoded& d, const Word* src, size_t s
       in[i] =
           (src[i].bits + (src[i].object.is_address() ? moved : 0)) & low_mask(d.src_types[i].width);
     d.conc(d, in, result);
-    return result[which];
+    return (result[which] - (along ? moved : 0)) & low_mask(d.dst_types[which].width);
   };
   const uint64_t here = at(0), step = std::max<uint64_t>(alignment_of(object), 1);
   for (uint64_t bit = step; bit; bit <<= 1)
@@ -113,8 +113,9 @@ std::optional<Provenance> CtaExecutor::object_of_result(const isa::Decoded& d, c
         break;
     }
   }
-  if (same_wherever(d, src, sources, which)) return Provenance{};
+  if (same_wherever(d, src, sources, which, /*along=*/false)) return Provenance{};
   if (type.cls == OperandType::Class::Pred) return std::nullopt;
+  if (same_wherever(d, src, sources, which, /*along=*/true)) return object;
   return object.derived();
 }
 

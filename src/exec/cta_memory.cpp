@@ -140,6 +140,13 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
   }
   std::optional<Location> l;
   if (base.object.is_address()) {
+    if (base.object.is_derived())
+      out_.assumptions.insert(
+          {"object-placement",
+           fmt::format(
+               "the address at {}, which depends on where its object lies, is followed where the "
+               "engine puts it",
+               to_string(span(pc)))});
     const bool generic = space == StateSpace::Generic || space == StateSpace::Global;
     // The window of shared or local memory is no global memory.
     const bool elsewhere = space == StateSpace::Global && (base.object.place() == Place::Shared ||
