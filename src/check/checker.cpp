@@ -68,7 +68,7 @@ class Check {
 
     result_.statistics.seconds["compile"] = kernels_.compile_seconds();
     budget_ = Budget(options_.budget_seconds, interrupted_);
-    exec::Session session{store_, options_, budget_, result_.statistics, {}};
+    exec::Session session{store_, options_, budget_, result_.statistics, {}, &workers_};
     session_ = &session;
     if (!kernels_.other_toolchains().empty()) {
       const std::vector<idiom::Toolchain> others(kernels_.other_toolchains().begin(),
@@ -743,7 +743,8 @@ class Check {
     for (Defect& d : defects) add_defect(result_.defects, std::move(d));
   }
 
-  void add_notes(const std::vector<std::string>& notes) {
+  template <class Notes>
+  void add_notes(const Notes& notes) {
     for (const std::string& n : notes)
       if (std::find(result_.notes.begin(), result_.notes.end(), n) == result_.notes.end())
         result_.notes.push_back(n);

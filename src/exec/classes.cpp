@@ -6,7 +6,8 @@
 #include <random>
 
 #include "base/check.h"
-#include "exec/cta.h"
+#include "exec/class_run.h"
+#include "exec/class_workers.h"
 
 namespace coequal::exec {
 
@@ -44,11 +45,13 @@ class Waiting {
     for (const auto& [first, group] : groups_) total += static_cast<int64_t>(group.size());
     return total;
   }
+  size_t groups() const { return groups_.size(); }
+  uint32_t place(const tensor::Cta& cta) const { return place_[number(cta)]; }
   // The group with the CTA that comes first; that CTA is its first.
   std::vector<tensor::Cta> take() { return std::move(groups_.extract(groups_.begin()).mapped()); }
   void put(std::vector<tensor::Cta> group) {
     if (group.empty()) return;
-    const uint32_t first = place_[number(group.front())];
+    const uint32_t first = place(group.front());
     groups_.emplace(first, std::move(group));
   }
   void put_departed(const tensor::MotionTable& motions) {
@@ -150,33 +153,103 @@ std::optional<std::string> keep_one_last(std::vector<tensor::ClassPieces>& class
   return std::nullopt;
 }
 
-bool stores_poison(const tensor::ClassPieces& pieces, const term::TermStore& store) {
-  const auto poisoned = [&](const auto& what) { return store.has_poison(what.value); };
-  return std::any_of(pieces.tensors.begin(), pieces.tensors.end(), [&](const auto& piece) {
-    return std::any_of(piece.stores.begin(), piece.stores.end(), poisoned) ||
-           std::any_of(piece.atomics.begin(), piece.atomics.end(), poisoned);
-  });
-}
-
-// Adds the races that a run has found to those known; whether that calls for another run.
-bool learn(const CtaOutcome& outcome, Raced& known) {
-  const size_t loads = known.loads.size(), places = known.places.size();
-  known.loads.insert(outcome.raced.loads.begin(), outcome.raced.loads.end());
-  // Of the loads that two instructions race about, the defect that is shown is the same one.
-  std::vector<Defect> shown;
-  for (const auto& [load, race] : known.loads) add_defect(shown, race);
-  for (auto& [load, race] : known.loads) {
-    race = *std::find_if(shown.begin(), shown.end(),
-                         [&, &r = race](const Defect& d) { return same_finding(d, r); });
-    race.count = 1;
-  }
-  known.places.insert(outcome.raced.places.begin(), outcome.raced.places.end());
-  return known.loads.size() != loads || (!outcome.aborted && known.places.size() != places);
-}
-
 void refuse_all(LaunchResult& result, const Launch& launch, std::string reason) {
   result.refusals.push_back({launch.kernel->function->name, {}, std::move(reason)});
   result.aborted_ctas = static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+}
+
+// Takes what a class left into the launch's result.
+void absorb(CtaOutcome outcome, Setting& setting, LaunchResult& result,
+            std::vector<coequal::Access>& stuck) {
+  ++result.classes;
+  result.thread_instructions += outcome.thread_instructions;
+  const tensor::MotionTable& motions = *outcome.pieces.motions;
+  const auto members = static_cast<int64_t>(motions.alive_count());
+  result.notes.insert(outcome.notes.begin(), outcome.notes.end());
+  result.assumptions.insert(outcome.assumptions.begin(), outcome.assumptions.end());
+  for (Defect& d : outcome.defects) {
+    d.count *= members;
+    add_defect(result.defects, std::move(d));
+  }
+  std::move(outcome.suspicions.begin(), outcome.suspicions.end(),
+            std::back_inserter(result.suspicions));
+  for (Refusal& r : outcome.refusals)
+    if (std::find(result.refusals.begin(), result.refusals.end(), r) == result.refusals.end())
+      result.refusals.push_back(std::move(r));
+  if (outcome.pieces.ticket)
+    for (size_t i = 0; i < motions.size(); ++i)
+      if (motions.alive(i)) ++setting.tickets[counter_of(outcome.pieces, i)];
+  if (outcome.aborted) result.aborted_ctas += members;
+  stuck.insert(stuck.end(), outcome.waiting.begin(), outcome.waiting.end());
+  result.out_of_budget |= outcome.out_of_budget;
+  result.pieces->classes.push_back(std::move(outcome.pieces));
+}
+
+// Threads for the groups that wait, where that is worth a copy of the store a thread. None where
+// a class depends on those before it: by the numbers that they took, by what they did in a round.
+std::optional<ClassWorkers> workers_for(const Waiting& waiting, Session& session,
+                                        const Setting& setting, const LaunchResult& result) {
+  constexpr int64_t kLeastWork = 1'000'000, kInstructionsANode = 8;
+  if (!session.workers || setting.alone || session.options.whole_grid || setting.last ||
+      setting.sharing || !setting.rounds.empty() || waiting.groups() < 2 || result.classes == 0)
+    return std::nullopt;
+  const int64_t work =
+      result.thread_instructions / result.classes * static_cast<int64_t>(waiting.groups());
+  const auto nodes = static_cast<int64_t>(session.store.node_count());
+  if (work < kLeastWork + kInstructionsANode * nodes) return std::nullopt;
+  return ClassWorkers::claim(session, setting, waiting.groups());
+}
+
+// Executes class after class until every CTA belongs to one or the budget ends. False: all has to
+// be done again with what the setting says now.
+bool run_all(Session& session, Setting& setting, LaunchResult& result,
+             std::vector<coequal::Access>& stuck) {
+  Waiting waiting(all_ctas(setting.launch.grid), session.options);
+  const auto as_expected = [&](const CtaOutcome& outcome) {
+    if (!setting.has_to_track_more(outcome)) return true;
+    setting.tracked.insert(outcome.written_unexpectedly.begin(),
+                           outcome.written_unexpectedly.end());
+    return false;
+  };
+  while (!waiting.empty()) {
+    if (std::optional<ClassWorkers> workers = workers_for(waiting, session, setting, result)) {
+      std::map<uint32_t, ClassWorkers::Left> left;  // as one thread would have met them
+      while (!waiting.empty() && !session.budget.spent()) {
+        std::vector<std::vector<tensor::Cta>> groups;
+        while (!waiting.empty()) groups.push_back(waiting.take());
+        std::vector<ClassWorkers::Left> done = workers->run(groups);
+        for (size_t i = 0; i < groups.size(); ++i) {
+          if (!done[i].outcome) {
+            waiting.put(std::move(groups[i]));
+            continue;
+          }
+          const CtaOutcome& outcome = *done[i].outcome;
+          if (!as_expected(outcome)) return false;
+          setting.alone |= outcome.pieces.ticket.has_value();
+          waiting.put_departed(*outcome.pieces.motions);
+          left.emplace(waiting.place(groups[i].front()), std::move(done[i]));
+        }
+        if (setting.alone) return false;
+      }
+      for (auto& [place, one] : left)
+        absorb(workers->bring(std::move(one)), setting, result, stuck);
+    } else {
+      const std::vector<tensor::Cta> group = waiting.take();
+      CtaOutcome outcome = run_class(session, setting, group);
+      if (!as_expected(outcome)) return false;
+      if (session.options.whole_grid)
+        waiting.put({group.begin() + 1, group.end()});
+      else
+        waiting.put_departed(*outcome.pieces.motions);
+      absorb(std::move(outcome), setting, result, stuck);
+    }
+    if (result.out_of_budget || session.budget.spent()) {
+      result.out_of_budget = true;
+      result.aborted_ctas += waiting.size();
+      break;
+    }
+  }
+  return true;
 }
 
 LaunchResult run_classes(Session& session, const ProgramState& state, const Launch& launch,
@@ -214,127 +287,15 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
     return result;
   }
 
-  std::set<std::string> notes;
-  std::set<TensorId> tracked;
-  TicketCounts tickets;
-  Waiting waiting(all_ctas(launch.grid), session.options);
-  while (!waiting.empty()) {
-    const std::vector<tensor::Cta> rest = waiting.take();
-    const auto start = [&]() -> std::vector<tensor::Cta> {
-      return session.options.whole_grid ? std::vector<tensor::Cta>{rest.front()} : rest;
-    };
-    Raced raced;
-    const auto run = [&](Session& in, std::vector<tensor::Cta> ctas) {
-      CtaOutcome one = CtaExecutor(in, state, launch, std::move(ctas), tracked, raced, tickets,
-                                   sharing, last, rounds)
-                           .run();
-      result.thread_instructions += one.thread_instructions;
-      return one;
-    };
-    const bool forward = session.options.order == "forward";
-    const auto poison = forward ? decltype(session.poison){} : session.poison;
-    CtaOutcome outcome = run(session, start());
-    if (!outcome.written_unexpectedly.empty()) {
-      // Reads before the unexpected store were not kept: everything again, this time with them.
-      const size_t before = tracked.size();
-      tracked.insert(outcome.written_unexpectedly.begin(), outcome.written_unexpectedly.end());
-      if (tracked.size() != before) {
-        result.pieces->classes.clear();
-        result.defects.clear();
-        result.suspicions.clear();
-        result.refusals.clear();
-        result.aborted_ctas = 0;
-        result.classes = 0;
-        tickets.clear();
-        stuck.clear();
-        waiting = Waiting(all_ctas(launch.grid), session.options);
-        continue;
-      }
-    }
-    // Values read before a race was found may be one interleaving's: again with the raced bytes and
-    // loads known, until none is new.
-    const auto settle = [&](Session& in, CtaOutcome& found, const std::vector<tensor::Cta>& ctas) {
-      while (learn(found, raced)) {
-        std::vector<Defect> earlier = std::move(found.defects);
-        found = run(in, ctas);
-        // What a load gave that only now counts as undefined shows no defects.
-        if (raced.places.empty()) continue;
-        for (Defect& d : found.defects) {
-          const bool known = std::any_of(earlier.begin(), earlier.end(), [&](const Defect& have) {
-            return have.kind == d.kind && have.message == d.message;
-          });
-          if (!known) earlier.push_back(std::move(d));
-        }
-        found.defects = std::move(earlier);
-      }
-      // Whether it matters what such a load returned was not seen.
-      if (found.aborted && !found.out_of_budget)
-        for (const auto& [load, race] : raced.loads) add_defect(found.defects, race);
-    };
-    settle(session, outcome, start());
-    // What there is to report is told as it is found with warps in order and the class's first CTA
-    // as its representative. Kinds that only the other order has found stay: there should be none.
-    const bool tells = !outcome.defects.empty() || !outcome.suspicions.empty() ||
-                       !outcome.refusals.empty() || !raced.loads.empty() ||
-                       !outcome.waiting.empty() || stores_poison(outcome.pieces, session.store);
-    if (!forward && tells && !outcome.out_of_budget) {
-      Options options = session.options;
-      options.order = "forward";
-      Session in{session.store, options, session.budget, session.statistics, poison};
-      std::vector<tensor::Cta> ctas = start();
-      const tensor::MotionTable& motions = *outcome.pieces.motions;
-      std::vector<tensor::Cta> members;
-      for (size_t i = 0; i < motions.size(); ++i)
-        if (motions.alive(i)) members.push_back(motions.ctas()[i]);
-      const auto number = [&](const tensor::Cta& c) { return cta_number(c, launch.grid); };
-      const auto before = [&](const auto& a, const auto& b) { return number(a) < number(b); };
-      std::sort(ctas.begin(), ctas.end(), before);
-      const auto first = std::find(ctas.begin(), ctas.end(),
-                                   *std::min_element(members.begin(), members.end(), before));
-      std::rotate(ctas.begin(), first, first + 1);
-      raced = {};
-      CtaOutcome told = run(in, ctas);
-      settle(in, told, ctas);
-      session.poison = std::move(in.poison);
-      for (Defect& d : outcome.defects)
-        if (std::none_of(told.defects.begin(), told.defects.end(),
-                         [&](const Defect& have) { return have.kind == d.kind; }))
-          add_defect(told.defects, std::move(d));
-      outcome = std::move(told);
-    }
-    ++result.classes;
-    const tensor::MotionTable& motions = *outcome.pieces.motions;
-    const auto members = static_cast<int64_t>(motions.alive_count());
-    notes.insert(outcome.notes.begin(), outcome.notes.end());
-    result.assumptions.insert(outcome.assumptions.begin(), outcome.assumptions.end());
-    for (Defect& d : outcome.defects) {
-      d.count *= members;
-      add_defect(result.defects, std::move(d));
-    }
-    std::move(outcome.suspicions.begin(), outcome.suspicions.end(),
-              std::back_inserter(result.suspicions));
-    for (Refusal& r : outcome.refusals)
-      if (std::find(result.refusals.begin(), result.refusals.end(), r) == result.refusals.end())
-        result.refusals.push_back(std::move(r));
-
-    if (session.options.whole_grid)
-      waiting.put({rest.begin() + 1, rest.end()});
-    else
-      waiting.put_departed(motions);
-
-    if (outcome.pieces.ticket)
-      for (size_t i = 0; i < motions.size(); ++i)
-        if (motions.alive(i)) ++tickets[counter_of(outcome.pieces, i)];
-    if (outcome.aborted) result.aborted_ctas += members;
-    stuck.insert(stuck.end(), outcome.waiting.begin(), outcome.waiting.end());
-    result.pieces->classes.push_back(std::move(outcome.pieces));
-    if (outcome.out_of_budget || session.budget.spent()) {
-      result.out_of_budget = true;
-      result.aborted_ctas += waiting.size();
-      break;
-    }
+  Setting setting{state, launch, last, rounds, sharing};
+  while (!run_all(session, setting, result, stuck)) {
+    LaunchResult empty;
+    empty.pieces = std::move(result.pieces);
+    empty.pieces->classes.clear();
+    result = std::move(empty);
+    setting.tickets.clear();
+    stuck.clear();
   }
-  result.notes.assign(notes.begin(), notes.end());
   return result;
 }
 

@@ -175,13 +175,7 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
       id = store_.add_group(std::move(group));
     }
     const auto [have, fresh] = session_.poison.try_emplace(id, source);
-    if (!fresh && source.kind == PoisonSource::Kind::Defective) {
-      // Of the classes that found it, the one with the lowest block tells it.
-      std::vector<Defect> told{have->second.defect};
-      add_defect(told, std::move(source.defect));
-      told[0].count = have->second.defect.count;
-      have->second.defect = std::move(told[0]);
-    }
+    if (!fresh) have->second.join(std::move(source));
     poison_groups_[key] = id;
   }
   const Term leaf = store_.leaf(id, {cell, 0});
@@ -200,16 +194,26 @@ Term CtaExecutor::unset_term(term::Type type) {
   return t;
 }
 
+void PoisonSource::join(PoisonSource other) {
+  if (other.kind == Kind::Defective) {
+    std::vector<Defect> told{defect};
+    add_defect(told, std::move(other.defect));
+    told[0].count = defect.count;
+    defect = std::move(told[0]);
+  }
+  for (auto& [cell, access] : other.reads)
+    if (reads.size() < kMostReads) reads.try_emplace(cell, std::move(access));
+}
+
 void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc,
                             const std::string& where, const std::string& index) {
-  constexpr size_t kMost = 4096;
   if (!value.valid() || store_.kind(value) != Kind::Poison) return;
   const auto source = session_.poison.find(store_.groups(value)[0]);
   if (source == session_.poison.end() || source->second.kind != PoisonSource::Kind::Uninitialized)
     return;
   std::map<int64_t, coequal::Access>& reads = source->second.reads;
   const int64_t cell = store_.anchor(value, 0).cell;
-  if (reads.size() >= kMost || reads.count(cell)) return;
+  if (reads.size() >= PoisonSource::kMostReads || reads.count(cell)) return;
   coequal::Access a = access(coequal::Access::Kind::Read, thread, pc);
   a.where = where;
   a.index = index;

@@ -13,6 +13,7 @@
 #include "base/defect.h"
 #include "base/options.h"
 #include "base/statistics.h"
+#include "base/workers.h"
 #include "exec/inline.h"
 #include "isa/inst_row.h"
 #include "ptx/cfg.h"
@@ -107,6 +108,11 @@ struct PoisonSource {
   Defect defect;     // Defective
   // Uninitialized: the first load of a cell, for some of the cells.
   std::map<int64_t, coequal::Access> reads{};
+
+  static constexpr size_t kMostReads = 4096;
+  // Another class has come to the same: of defects the one with the lowest block is told, of reads
+  // the first.
+  void join(PoisonSource other);
 };
 
 // A defect that happens under some inputs only: it is one exactly if the poison in `value` can
@@ -163,7 +169,7 @@ struct LaunchResult {
   std::shared_ptr<tensor::LaunchPieces> pieces;
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
-  std::vector<std::string> notes;
+  std::set<std::string> notes;
   Assumptions assumptions;
   // Constructs that ended the execution of a class: its cells are undecided.
   std::vector<Refusal> refusals;
@@ -181,6 +187,8 @@ struct Session {
   Statistics& statistics;
   // By group: why its leaves are poison.
   absl::flat_hash_map<term::GroupId, PoisonSource> poison;
+  // The threads that may execute classes of CTAs beside this one; null: none.
+  Workers* workers = nullptr;
 };
 
 // Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;

@@ -23,7 +23,8 @@ using term::MotionId;
 using Cta = std::array<uint32_t, 3>;  // ctaid.x, .y, .z
 
 // The CTAs that are still in a class and the motions made for it. The first CTA given is the
-// representative.
+// representative. What is const keeps what it finds; of a table that no longer changes several
+// threads may ask value(), alive(), strides() and, once it has been asked for, box().
 class MotionTable {
  public:
   explicit MotionTable(std::vector<Cta> ctas);

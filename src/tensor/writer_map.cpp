@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <tuple>
 
 #include "base/check.h"
@@ -155,14 +156,24 @@ struct TensorVersion::Table {
     uint64_t first = 0;
     uint32_t stores = 0;
     std::vector<uint32_t> lengths;                   // regular_lengths; empty for atomics
-    mutable std::unique_ptr<const Patches> patches;  // made when first asked for
+    mutable std::unique_ptr<const Patches> patches;  // Table::patches_of
   };
   struct Update {
     int64_t cell;
     uint32_t number;
   };
 
+  // Made when first asked for; several threads may ask.
+  const Patches& patches_of(const Segment& segment, const TermStore& store) const {
+    const std::lock_guard lock(patches_mutex);
+    if (!segment.patches)
+      segment.patches = std::make_unique<const Patches>(
+          launch->classes[segment.cls].tensors[segment.piece].stores, store);
+    return *segment.patches;
+  }
+
   const LaunchPieces* launch = nullptr;
+  mutable std::mutex patches_mutex;
   std::vector<Segment> segments, atomic_segments;
   bool dense = false;
   std::vector<uint32_t> cells;  // dense: number a cell, 0 for none
@@ -240,6 +251,7 @@ std::shared_ptr<const TensorVersion> TensorVersion::after(
     for (uint32_t p = 0; p < cls.tensors.size(); ++p) {
       const TensorPiece& piece = cls.tensors[p];
       if (piece.tensor != tensor) continue;
+      cls.motions->box();  // kept: readers ask for it on several threads
       CHECK(piece.stores.size() <= kLimit && piece.atomics.size() <= kLimit);
       if (!piece.stores.empty()) {
         uint32_t stores = static_cast<uint32_t>(piece.stores.size());
@@ -592,10 +604,8 @@ std::optional<Term> TensorVersion::patch_moving(int64_t cell, MotionId motion, c
   if (!number) return std::nullopt;
   const Writer w = table_->decode(table_->segments, number, false);
   const Table::Segment& segment = Table::segment_of(table_->segments, number);
-  if (!segment.patches)
-    segment.patches = std::make_unique<const Patches>(w.tensor_piece().stores, store);
-  auto moves = follow_patch(*segment.patches, *w.class_pieces().motions, w.store, w.ordinal,
-                            w.cell_store(), store, motion, motions);
+  auto moves = follow_patch(table_->patches_of(segment, store), *w.class_pieces().motions, w.store,
+                            w.ordinal, w.cell_store(), store, motion, motions);
   if (!moves) return std::nullopt;
   size_t k = 0;
   return store.map_anchors(first, [&](GroupId, Anchor a) { return Anchor{a.cell, (*moves)[k++]}; });

@@ -284,6 +284,7 @@ class TermStore {
   };
   struct Folder;  // the rules of fold.cpp
   friend struct Folder;
+  friend class Import;
 
   // What is known of a pair of arguments: false if the key has no room for it.
   bool relate(std::span<const Term> args, RecipeKey& key, int& diffs, bool& motions_differ) const;

@@ -16,8 +16,8 @@ and in its sources, above the line that a defect of this kind must name:
   // expect: shared-race @ next line
 
 Testers: base (the above), identity (each program against itself), swap (the programs exchanged), whole-grid (the same
-with --whole-grid), orders (the very same report, but for times and counters, whatever the order of blocks and warps and
-the number of worker threads).
+with --whole-grid), orders (the very same report on the terminal, and as JSON but for times and counters, whatever the
+order of blocks and warps and the number of worker threads).
 COEQUAL_CASES may name a further folder.
 """
 
@@ -40,6 +40,9 @@ EACH_SECONDS = 15
 SECTION = re.compile(r"^\[{1,2}\s*([A-Za-z_][\w.]*)\s*\]{1,2}\s*(#.*)?$")
 DIRECTIVE = re.compile(r"^#\s*(expect-[a-z]+|level|open|order):\s*(.*?)\s*$")
 TIED = re.compile(r"//\s*expect:\s*([a-z-]+)\s*@\s*next line\s*$")
+# Of the report on the terminal: where an instance begins, and the line about all of them.
+HEADLINE = re.compile(r"^(?=\S+ +\S+\.toml: )", re.MULTILINE)
+SUMMARY = re.compile(r"^\d+ instances?: .*\n", re.MULTILINE)
 KERNEL = re.compile(r"__global__[^;{(]*?(\w+)\s*\(|\.entry\s+([\w$]+)")
 
 
@@ -164,12 +167,15 @@ def run_batch(coequal, paths, options):
         report = os.path.join(folder, "report.json")
         limit = ONE_SECONDS + EACH_SECONDS * (len(paths) - 1)
         try:
-            done = subprocess.run([coequal, "check", "--quiet", "--json", report] + options + [str(p) for p in paths],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit, check=False)
-            said = done.stdout.decode("utf-8", "replace").strip()
+            done = subprocess.run([coequal, "check", "--json", report] + options + [str(p) for p in paths],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit, check=False)
+            said = done.stderr.decode("utf-8", "replace").strip()
             why = "exit code %d%s" % (done.returncode, ": " + said[-300:] if said else "")
             with open(report, encoding="utf-8") as file:
                 instances = json.load(file)["instances"]
+            texts = HEADLINE.split(done.stdout.decode("utf-8", "replace"))[1:]
+            for instance, text in zip(instances, texts):
+                instance["text"] = SUMMARY.sub("", text)
         except subprocess.TimeoutExpired:
             instances, why = [], "no answer within %d s" % limit
         except (OSError, ValueError, KeyError) as error:
@@ -304,6 +310,8 @@ def check_orders(*reports):
     for report in reports:
         if isinstance(report, str):
             return [report]
+        if "text" not in report:
+            return ["no report on the terminal"]
     forward, *others = map(without_work, reports)
     return ["another order of blocks and warps gives another %s" % k
             for other in others for k in sorted(set(forward) | set(other)) if forward.get(k) != other.get(k)]

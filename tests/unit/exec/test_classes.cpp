@@ -47,6 +47,41 @@ TEST(Classes, ARaggedTailIsASecondOne) {
   EXPECT_EQ(b.by_class.classes, 2);
 }
 
+TEST(Classes, OnSeveralThreadsAsOnOne) {
+  // Blocks leave the class of block 0 one by one and each does something of its own: its count of
+  // rounds, an index in a value, a cell that nobody wrote, a race.
+  std::string body = kLinear + "ld.global.f32 %f0, [%rd8];\nmov.f32 %f1, %f0;\nmov.u32 %r10, 0;\n";
+  for (int block = 1; block < 6; ++block)
+    body += fmt::format("setp.eq.u32 %p0, %r1, {0};\n@%p0 bra B{0};\n", block);
+  body += "bra LOOP;\n";
+  for (int block = 1; block < 6; ++block)
+    body += fmt::format("B{0}:\nadd.f32 %f1, %f1, 0f3f800000;\nmov.u32 %r10, {1};\n{2}bra LOOP;\n",
+                        block, 200 * block,
+                        block == 2   ? "cvt.rn.f32.u32 %f2, %r1;\nmul.f32 %f1, %f1, %f2;\n"
+                        : block == 3 ? "ld.global.f32 %f3, [%rd9];\nadd.f32 %f1, %f1, %f3;\n"
+                        : block == 4 ? "st.shared.u32 [%rd20], %r0;\nld.shared.f32 %f1, [%rd20];\n"
+                                     : "");
+  body +=
+      "LOOP:\nadd.u32 %r10, %r10, 1;\nfma.rn.f32 %f1, %f1, %f0, %f0;\nsetp.lt.u32 %p1, %r10, "
+      "9000;\n"
+      "@%p1 bra LOOP;\nst.global.f32 [%rd9], %f1;\nret;";
+  const std::string text =
+      kernel_text(2, "mov.u64 %rd20, buffer;\n" + body, ".shared .align 4 .b8 buffer[4];\n");
+  const std::vector<TensorSpec> specs{input("x", 48), output("y", 48)};
+  Bench one(specs), several(specs);
+  Workers workers(3);
+  several.session.workers = &workers;
+  const LaunchResult a = one.run(text, 6, 8), b = several.run(text, 6, 8);
+  EXPECT_EQ(a.classes, b.classes);
+  EXPECT_EQ(a.thread_instructions, b.thread_instructions);
+  EXPECT_EQ(kinds_of(a), kinds_of(b));
+  EXPECT_FALSE(a.defects.empty());
+  for (size_t i = 0; i < std::min(a.defects.size(), b.defects.size()); ++i)
+    EXPECT_EQ(a.defects[i].message, b.defects[i].message);
+  for (int64_t c = 0; c < 48; ++c) EXPECT_EQ(one.text(1, c), several.text(1, c)) << c;
+  EXPECT_GT(one.store.node_count(), 1000u);
+}
+
 TEST(Classes, BordersAreThree) {
   // y[i] = x[i - 1] and x[i + 1] where they are: the first, the last, all others.
   Both b({input("x", 80), output("y", 80)},
