@@ -22,7 +22,7 @@ from coequal._cupy import cupy
 from coequal._functions import Modules, Spec
 from coequal._numba import numba
 from coequal._program import Refused, Scalar, Tensor
-from coequal._record import cuda, launch, ptx, read, readwrite, tensor_map, torch, write
+from coequal._record import cuda, launch, ptx, read, readwrite, symbol, tensor_map, torch, write
 from coequal._sweep import Sweep, sweep
 from coequal.instance import Defect, Instance, empty, full, input, scalar, values, zeros
 from coequal.result import Result, Witness
@@ -30,6 +30,6 @@ from coequal.result import Result, Witness
 __all__ = [
     "Defect", "Instance", "Modules", "NotEquivalent", "Refused", "Result", "Scalar", "Spec", "Sweep", "Tensor",
     "Witness", "__version__", "assert_equivalent", "capture", "check", "cuda", "cupy", "empty", "extensions", "full",
-    "input", "launch", "module_state", "numba", "ptx", "read", "readwrite", "scalar", "spec", "sweep", "tensor_map",
-    "torch", "values", "write", "zeros",
+    "input", "launch", "module_state", "numba", "ptx", "read", "readwrite", "scalar", "spec", "sweep", "symbol",
+    "tensor_map", "torch", "values", "write", "zeros",
 ]  # fmt: skip

@@ -87,6 +87,7 @@ class Program:
     launches: list[Launch]
     temporaries: list[Tensor]
     outputs: dict[str, Tensor] | None
+    symbols: dict[str, Tensor] = field(default_factory=dict)
     refused: Refused | None = None
 
 
@@ -96,9 +97,9 @@ def _record_program(letter: str, function: Callable[[], Any], arch: str) -> Prog
         with recording(recorder, arch):
             returned = function()
     except Refused as refusal:
-        return Program(letter, recorder.launches, recorder.temporaries, None, refusal)
+        return Program(letter, recorder.launches, recorder.temporaries, None, recorder.symbols, refusal)
     outputs = None if returned is None else output_tensors(returned)
-    return Program(letter, recorder.launches, recorder.temporaries, outputs)
+    return Program(letter, recorder.launches, recorder.temporaries, outputs, recorder.symbols)
 
 
 def output_tensors(returned: Any) -> dict[str, Tensor]:
@@ -223,6 +224,9 @@ class _Writer:
                 renamed = {a: b for a, b in pairs if a != b}
                 if renamed:
                     yield f"outputs = {{ {', '.join(f'{_key(a)} = {_string(b)}' for a, b in renamed.items())} }}"
+        if program.symbols:
+            named = (f"{_key(symbol)} = {_string(self._name(t))}" for symbol, t in program.symbols.items())
+            yield f"symbols = {{ {', '.join(named)} }}"
         for launch in program.launches:
             yield f"[[{key}.launch]]"
             yield f"source = {_string(self._source(launch.kernel))}"

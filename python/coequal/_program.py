@@ -155,6 +155,7 @@ class Recorder:
     def __init__(self) -> None:
         self.launches: list[Launch] = []
         self.temporaries: list[Tensor] = []
+        self.symbols: dict[str, Tensor] = {}  # variables of module scope by name
         self.written: set[Tensor] = set()  # that some launch may have written so far
 
     def new_temporary(self, dtype: str, shape: Sequence[int], init: Init = "empty", **declared: object) -> Tensor:

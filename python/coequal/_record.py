@@ -129,6 +129,17 @@ def tensor_map(
     )
 
 
+def symbol(name: str, tensor: Tensor) -> None:
+    """Lets a `__constant__` or `__device__` variable of the program's sources hold a tensor from the first launch on.
+
+    `name` as the source has it, with namespaces where needed. What launches leave in the variable is in the tensor
+    afterwards, so it may be an output; it cannot be an argument as well.
+    """
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"symbol: expected a tensor made by input, empty, zeros, full or values, found {tensor!r}")
+    current().symbols[name] = tensor
+
+
 def cuda(source: str | os.PathLike[str], name: str, flags: Sequence[str] = ()) -> Kernel:
     """A kernel of a CUDA C++ source, a path (also relative to the calling file) or the text itself."""
     if _is_text(source):
@@ -144,7 +155,7 @@ def ptx(source: str | os.PathLike[str], name: str) -> Kernel:
 
 
 def _is_text(source: str | os.PathLike[str]) -> bool:
-    return isinstance(source, str) and "\n" in source
+    return isinstance(source, str) and ("\n" in source or "{" in source)
 
 
 def _resolve(source: str | os.PathLike[str]) -> str:

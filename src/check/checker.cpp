@@ -95,7 +95,7 @@ class Check {
   bool lower(const instance::Program& program, const Budget& budget,
              std::vector<exec::Launch>& launches) {
     Result<std::vector<exec::Launch>> lowered =
-        lower_program(instance_, program, inputs_, kernels_, options_, budget);
+        lower_program(instance_, program, inputs_, store_, kernels_, options_, budget);
     if (lowered) {
       launches = std::move(*lowered);
       return true;

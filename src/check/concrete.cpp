@@ -355,11 +355,11 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
                                  KernelCache& kernels, const replay::RunOptions& run,
                                  const Options& options, const Budget& budget) {
   term::TermStore store;
-  const SharedInputs shared = lower_inputs(instance, store);
+  SharedInputs shared = lower_inputs(instance, store);
   std::map<uint32_t, const instance::Scalar*> free_scalars;
   for (const auto& [name, id] : shared.free_scalars) free_scalars[id] = instance.find_scalar(name);
   Result<std::vector<exec::Launch>> launches =
-      lower_program(instance, program, shared, kernels, options, budget);
+      lower_program(instance, program, shared, store, kernels, options, budget);
   if (!launches) return launches.error();
 
   replay::Memory memory;
@@ -380,6 +380,8 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
 
   ConcreteRun out;
   std::map<const ptx::Module*, replay::LoadedModule> loaded;
+  // Those that a tensor fills: it, and the variable's address.
+  std::map<const ptx::Variable*, std::pair<tensor::TensorId, uint64_t>> variables;
   for (const exec::Launch& launch : *launches) {
     const ptx::Module& module = *launch.kernel->module;
     // As parsed: the executor may have its own form of the kernel.
@@ -421,6 +423,12 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
                 config.params.begin() + static_cast<std::ptrdiff_t>(offsets[i]));
     }
     const auto found = loaded.try_emplace(&module, module, memory).first;
+    for (const auto& [variable, at] : launch.variables) {
+      if (!at.given || variables.contains(variable)) continue;
+      const uint64_t address = *found->second.address_of(variable->name);
+      variables[variable] = {at.tensor, address};
+      memory.bytes(address) = memory.bytes(addresses[at.tensor]);
+    }
     replay::RunOptions part = run;
     part.step_limit = run.step_limit - out.steps;
     replay::Outcome outcome = found->second.launch(function, config, part, budget);
@@ -434,6 +442,8 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
       break;
     }
   }
+  for (const auto& [variable, at] : variables)
+    memory.bytes(addresses[at.first]) = memory.bytes(at.second);
   for (size_t k = 0; k < instance.tensors.size(); ++k) {
     const instance::Tensor& t = instance.tensors[k];
     const auto size = static_cast<size_t>(dtype_size(t.dtype));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/float_bits.h"
+#include "check/module_variables.h"
 #include "toolchain/ptx_cache.h"
 
 namespace coequal::check {
@@ -221,8 +222,9 @@ exec::TensorMap lower_map(const instance::TensorMap& from, const SharedInputs& i
 
 Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance,
                                                 const instance::Program& program,
-                                                const SharedInputs& inputs, KernelCache& kernels,
-                                                const Options& options, const Budget& budget) {
+                                                SharedInputs& inputs, term::TermStore& store,
+                                                KernelCache& kernels, const Options& options,
+                                                const Budget& budget) {
   std::vector<exec::Launch> launches;
   for (const instance::Launch& from : program.launches) {
     Result<SharedModule*> module = kernels.module(instance, from, options, budget);
@@ -316,8 +318,10 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
                         i + 1, from.kernel, size, param.size));
       launch.args.push_back(std::move(argument));
     }
+    if (auto wrong = add_module_variables(program, inputs, store, launch)) return *wrong;
     launches.push_back(std::move(launch));
   }
+  if (auto wrong = unknown_symbol(program, launches)) return *wrong;
   return launches;
 }
 

@@ -84,16 +84,20 @@ struct SharedInputs {
   std::map<std::string, tensor::TensorId> tensor_ids;
   std::map<std::string, uint32_t> free_scalars;  // names to scalars of the store
   std::optional<tensor::TensorId> workspace;     // of cooperative launches
+  // Of variables of module scope; nullopt: they are none (module_variables.h).
+  std::map<const ptx::Variable*, std::optional<tensor::TensorId>> variables;
 };
 SharedInputs lower_inputs(const instance::Instance& instance, term::TermStore& store);
 
 // The initial state of one program: its own poison for uninitialised cells.
 exec::ProgramState initial_state(char program, const SharedInputs& inputs, exec::Session& session);
 
-// The launches of one program, arguments matched against the kernels' parameters.
+// The launches of one program, arguments matched against the kernels' parameters. Adds the tensors
+// of variables of module scope.
 Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instance,
                                                 const instance::Program& program,
-                                                const SharedInputs& inputs, KernelCache& kernels,
-                                                const Options& options, const Budget& budget);
+                                                SharedInputs& inputs, term::TermStore& store,
+                                                KernelCache& kernels, const Options& options,
+                                                const Budget& budget);
 
 }  // namespace coequal::check

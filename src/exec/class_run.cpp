@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "exec/paths.h"
+
 namespace coequal::exec {
 
 namespace {
@@ -31,6 +33,28 @@ bool learn(const CtaOutcome& outcome, Raced& known) {
   return known.loads.size() != loads || (!outcome.aborted && known.places.size() != places);
 }
 
+// Values read before a race was found may be one interleaving's: again with the raced bytes and
+// loads known, until none is new.
+template <class Again>
+void settle(Raced& raced, CtaOutcome& found, Again again) {
+  while (learn(found, raced)) {
+    std::vector<Defect> earlier = std::move(found.defects);
+    found = again();
+    // What a load gave that only now counts as undefined shows no defects.
+    if (raced.places.empty()) continue;
+    for (Defect& d : found.defects) {
+      const bool known = std::any_of(earlier.begin(), earlier.end(), [&](const Defect& have) {
+        return have.kind == d.kind && have.message == d.message;
+      });
+      if (!known) earlier.push_back(std::move(d));
+    }
+    found.defects = std::move(earlier);
+  }
+  // Whether it matters what such a load returned was not seen.
+  if (found.aborted && !found.out_of_budget)
+    for (const auto& [load, race] : raced.loads) add_defect(found.defects, race);
+}
+
 }  // namespace
 
 CtaOutcome run_class(Session& session, const Setting& setting,
@@ -40,39 +64,29 @@ CtaOutcome run_class(Session& session, const Setting& setting,
   };
   Raced raced;
   int64_t thread_instructions = 0;
-  const auto run = [&](Session& in, std::vector<tensor::Cta> ctas) {
+  const auto execute = [&](Session& in, const std::vector<tensor::Cta>& ctas, const Path& path,
+                           const Raced& known) {
     CtaOutcome one =
-        CtaExecutor(in, setting.state, setting.launch, std::move(ctas), setting.tracked, raced,
-                    setting.tickets, setting.sharing, setting.last, setting.rounds)
+        CtaExecutor(in, setting.state, setting.launch,
+                    path.motions ? std::vector<tensor::Cta>{} : ctas, setting.tracked, known,
+                    setting.tickets, setting.sharing, setting.last, setting.rounds, path)
             .run();
     thread_instructions += one.thread_instructions;
     return one;
+  };
+  const auto run = [&](Session& in, const std::vector<tensor::Cta>& ctas) {
+    const ClassRuns runs{
+        [&](const Path& path, const Raced& known) { return execute(in, ctas, path, known); },
+        [&](const Path& path, Raced& known, CtaOutcome& found) {
+          settle(known, found, [&] { return execute(in, ctas, path, known); });
+        }};
+    return follow_paths(in, setting.state, raced, runs);
   };
   const bool forward = session.options.order == "forward";
   const auto poison = forward ? decltype(session.poison){} : session.poison;
   CtaOutcome outcome = run(session, start());
   if (setting.has_to_track_more(outcome)) return outcome;
-  // Values read before a race was found may be one interleaving's: again with the raced bytes and
-  // loads known, until none is new.
-  const auto settle = [&](Session& in, CtaOutcome& found, const std::vector<tensor::Cta>& ctas) {
-    while (learn(found, raced)) {
-      std::vector<Defect> earlier = std::move(found.defects);
-      found = run(in, ctas);
-      // What a load gave that only now counts as undefined shows no defects.
-      if (raced.places.empty()) continue;
-      for (Defect& d : found.defects) {
-        const bool known = std::any_of(earlier.begin(), earlier.end(), [&](const Defect& have) {
-          return have.kind == d.kind && have.message == d.message;
-        });
-        if (!known) earlier.push_back(std::move(d));
-      }
-      found.defects = std::move(earlier);
-    }
-    // Whether it matters what such a load returned was not seen.
-    if (found.aborted && !found.out_of_budget)
-      for (const auto& [load, race] : raced.loads) add_defect(found.defects, race);
-  };
-  settle(session, outcome, start());
+  settle(raced, outcome, [&] { return run(session, start()); });
   // What there is to report is told as it is found with warps in order and the class's first CTA
   // as its representative. Kinds that only the other order has found stay: there should be none.
   const bool tells = !outcome.defects.empty() || !outcome.suspicions.empty() ||
@@ -95,7 +109,7 @@ CtaOutcome run_class(Session& session, const Setting& setting,
     std::rotate(ctas.begin(), first, first + 1);
     raced = {};
     CtaOutcome told = run(in, ctas);
-    settle(in, told, ctas);
+    settle(raced, told, [&] { return run(in, ctas); });
     session.poison = std::move(in.poison);
     for (Defect& d : outcome.defects)
       if (std::none_of(told.defects.begin(), told.defects.end(),

@@ -28,15 +28,18 @@ ClassWorkers::ClassWorkers(Session& session, const Setting& setting, Workers::Cl
 std::vector<ClassWorkers::Left> ClassWorkers::run(
     const std::vector<std::vector<tensor::Cta>>& groups) {
   std::vector<Left> left(groups.size());
+  Options options = session_.options;
+  options.memory_mib /= static_cast<int64_t>(workers_.size()) + 1;
   std::atomic<size_t> next = 0;
   const int helpers = std::min(claim_.count(), static_cast<int>(groups.size()) - 1);
   run_beside(helpers, [&](int thread) {
     Worker& worker = workers_[static_cast<size_t>(thread)];
     for (size_t i = next++; i < groups.size() && !session_.budget.spent(); i = next++) {
       // Its own reasons alone, beside those from before: whose they are tells which is told.
-      Session own{*worker.store, session_.options, session_.budget, worker.statistics,
-                  session_.poison};
-      left[i].outcome = run_class(own, setting_, groups[i]);
+      Session own{*worker.store, options, session_.budget, worker.statistics, session_.poison};
+      CtaOutcome outcome = run_class(own, setting_, groups[i]);
+      if (outcome.out_of_budget && !session_.budget.spent()) break;
+      left[i].outcome = std::move(outcome);
       left[i].poison = std::move(own.poison);
       left[i].worker = static_cast<size_t>(thread);
     }

@@ -21,7 +21,8 @@ class ClassWorkers {
   // take more than half of the memory limit.
   static std::optional<ClassWorkers> claim(Session& session, const Setting& setting, size_t groups);
 
-  // What a class left, in terms of one of the copies. No outcome: the budget ended before.
+  // What a class left, in terms of one of the copies. No outcome: the budget ended before, or a
+  // copy has used up its share of the memory.
   struct Left {
     std::optional<CtaOutcome> outcome = {};
     absl::flat_hash_map<term::GroupId, PoisonSource> poison = {};

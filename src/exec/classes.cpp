@@ -214,12 +214,14 @@ bool run_all(Session& session, Setting& setting, LaunchResult& result,
   while (!waiting.empty()) {
     if (std::optional<ClassWorkers> workers = workers_for(waiting, session, setting, result)) {
       std::map<uint32_t, ClassWorkers::Left> left;  // as one thread would have met them
-      while (!waiting.empty() && !session.budget.spent()) {
+      bool enough = true;                           // time and memory
+      while (!waiting.empty() && enough) {
         std::vector<std::vector<tensor::Cta>> groups;
         while (!waiting.empty()) groups.push_back(waiting.take());
         std::vector<ClassWorkers::Left> done = workers->run(groups);
         for (size_t i = 0; i < groups.size(); ++i) {
           if (!done[i].outcome) {
+            enough = false;
             waiting.put(std::move(groups[i]));
             continue;
           }
@@ -233,6 +235,7 @@ bool run_all(Session& session, Setting& setting, LaunchResult& result,
       }
       for (auto& [place, one] : left)
         absorb(workers->bring(std::move(one)), setting, result, stuck);
+      setting.alone = !enough;
     } else {
       const std::vector<tensor::Cta> group = waiting.take();
       CtaOutcome outcome = run_class(session, setting, group);

@@ -16,17 +16,6 @@ using ptx::StateSpace;
 
 namespace {
 
-// The name that a variable has in its source: the last part of what the compiler made of it.
-std::string readable_name(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || !text) return mangled;
-  const std::string whole = text.get();
-  const size_t colons = whole.rfind("::");
-  return colons == std::string::npos ? whole : whole.substr(colons + 2);
-}
-
 // An arrival without waiting, or a count that may not be that of the whole CTA.
 bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
   const uint32_t whole = (threads + kWarpSize - 1) / kWarpSize * kWarpSize;
@@ -48,7 +37,7 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
                          std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
                          const Raced& raced, const TicketCounts& tickets, const TicketCounts* known,
-                         const LastPhase* last, const std::vector<Round>& rounds)
+                         const LastPhase* last, const std::vector<Round>& rounds, const Path& path)
     : session_(session),
       store_(session.store),
       state_(state),
@@ -58,7 +47,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       tickets_(tickets),
       known_tickets_(known),
       last_(last),
-      motions_(std::make_shared<tensor::MotionTable>(std::move(ctas))),
+      motions_(path.motions ? path.motions
+                            : std::make_shared<tensor::MotionTable>(std::move(ctas))),
       threads_(launch.block[0] * launch.block[1] * launch.block[2]),
       thread_states_(threads_),
       order_(threads_, has_partial_barriers(kernel_, threads_)),
@@ -66,6 +56,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       takes_tickets_(std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
                                  [](const isa::Decoded& d) { return d.row && d.op == Op::Atom; })),
       contents_(&state),
+      path_(path),
       rounds_(rounds) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
@@ -79,6 +70,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   }
 
   const auto declare = [&](const ptx::Variable& v) {
+    if (launch.variables.contains(&v)) return;
     if (v.space == StateSpace::Shared) {
       if (v.is_extern || v.is_unsized) {
         // All unsized arrays are views of the one dynamic part.
@@ -89,7 +81,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
         symbols_[&v] = {Place::Shared, *dynamic_shared_};
       } else {
         symbols_[&v] = {Place::Shared, static_cast<uint32_t>(shared_.size())};
-        shared_.push_back({readable_name(v.name),
+        shared_.push_back({ptx::source_name(v.name),
                            v.alignment,
                            ByteMemory(static_cast<int64_t>(v.size)),
                            {},
@@ -100,8 +92,8 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       // A call's parameters are each thread's own.
       symbols_[&v] = {Place::Local, static_cast<uint32_t>(local_variables_.size())};
       local_variables_.push_back(&v);
-    } else if (v.space == StateSpace::Const ||
-               (v.space == StateSpace::Global && !v.initial.empty())) {
+    } else if ((v.space == StateSpace::Const || v.space == StateSpace::Global) &&
+               !v.initial.empty()) {
       // Initialised data of module scope; a store to it is refused.
       symbols_[&v] = {Place::Const, static_cast<uint32_t>(const_variables_.size())};
       const_variables_.push_back(&v);
@@ -125,6 +117,17 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
     t.declared = true;
     t.may_read |= a.access != Access::Write;
     t.may_write |= a.access != Access::Read;
+  }
+  for (const auto& [variable, at] : launch.variables) {
+    GlobalTensor& t = tensors_[at.tensor];
+    t.declared = t.may_read = true;
+    t.constant = variable->space == StateSpace::Const;
+    t.may_write = !t.constant;
+    if (!at.given)
+      out_.assumptions.insert(
+          {"module-variables",
+           fmt::format("variable '{}' of module scope begins with its initial value",
+                       ptx::source_name(variable->name))});
   }
   if (launch.workspace) {
     GlobalTensor& t = tensors_[*launch.workspace];
@@ -351,9 +354,25 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   if (symbolic && touches && wait_loop(pc)) return abort(pc, "a wait under a guard on data");
   if (symbolic && ends)
     return fork(warp, fragment, symbolic, active, static_cast<uint32_t>(body_size()));
-  if (symbolic && !touches) return abort(pc, "'" + d.text->spelling() + "' under a guard on data");
+  if (symbolic && d.op == Op::Trap) {
+    predicated_ = symbolic;
+    for (uint32_t m = symbolic; m; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+      guard_by_data(warp, lane, d, thread);
+      report_end(lane, thread, pc, "a trap is reached");
+    }
+    predicated_ = 0;
+    return out_.aborted ? Step::Aborted
+           : active     ? end_launch(warp, fragment, active, "a trap is reached")
+                        : Step::Next;
+  }
+  if (symbolic && !touches)
+    return split(warp, std::countr_zero(symbolic), pc,
+                 "'" + d.text->spelling() + "' under a guard on data");
   if (fork_ && !touches && !ends && d.effect != isa::Effect::Control)
-    return abort(pc, "'" + d.text->spelling() + "' in a branch that depends on data");
+    return split(warp, std::countr_zero(fragment.mask), pc,
+                 "'" + d.text->spelling() + "' in a branch that depends on data");
   // Lanes that execute one instruction together are ordered before the next one. Arms of a branch
   // on data have no order.
   if (lockstep_ && !fork_ && (touches || d.effect == isa::Effect::Async))
@@ -363,11 +382,7 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   if (symbolic) {
     for (uint32_t m = symbolic; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
-      Term condition = term_of(operand(warp, lane, *d.text->guard, 1),
-                               {isa::OperandType::Class::Pred, 1, false, {}});
-      if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
-      predicate_[static_cast<size_t>(lane)] = condition;
-      branch_on_poison(condition, lane, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc);
+      guard_by_data(warp, lane, d, warp.index * kWarpSize + static_cast<uint32_t>(lane));
     }
     // What a guarded load or atomic does not write keeps its old value.
     const auto keep = [&](const ptx::Operand& op, auto&& self) -> void {
@@ -470,14 +485,22 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::BrxIdx:
       return active ? branch_by_index(warp, fragment, active, d) : Step::Next;
     case Op::Call:
-      return active ? execute_call(warp, active, d, pc) : Step::Next;
+      return active ? execute_call(warp, fragment, active, d) : Step::Next;
     case Op::Trap:
-      if (!active) return Step::Next;
-      return abort(pc, "a trap is reached");
+      return active ? end_launch(warp, fragment, active, "a trap is reached") : Step::Next;
     default:
       if (!active) return Step::Next;
       return abort(pc, "'" + d.text->spelling() + "' is not executed yet");
   }
+}
+
+void CtaExecutor::guard_by_data(const Warp& warp, int lane, const isa::Decoded& d,
+                                uint32_t thread) {
+  Term condition = term_of(operand(warp, lane, *d.text->guard, 1),
+                           {isa::OperandType::Class::Pred, 1, false, {}});
+  if (d.text->guard->negated) condition = store_.make(term::Kind::Not, {condition});
+  predicate_[static_cast<size_t>(lane)] = condition;
+  branch_on_poison(condition, lane, thread, pc_);
 }
 
 CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, uint32_t active,
@@ -486,15 +509,25 @@ CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, u
   const std::vector<uint32_t>& targets =
       kernel_.function->branch_lists.at(d.text->operands[1].text);
   std::map<uint32_t, uint32_t> lanes;  // by where they go
+  uint32_t beyond = 0;
   for (uint32_t m = active; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const Word w = operand(warp, lane, d.text->operands[0], 32);
-    if (!w.is_number()) return abort(pc, "a jump through a table at an index that depends on data");
+    if (!w.is_number()) {
+      beyond |= 1u << lane;  // each place of the table was compared with it (exec/inline.cpp)
+      continue;
+    }
     const uint64_t index = concretize(w, 32);
     if (index >= targets.size())
       return abort(pc, fmt::format("a jump through a table of {} places at index {}",
                                    targets.size(), index));
     lanes[targets[index]] |= 1u << lane;
+  }
+  if (beyond) {
+    const Step step = end_launch(
+        warp, fragment, beyond,
+        fmt::format("a jump through a table of {} places at an index beyond them", targets.size()));
+    return step == Step::Next ? Step::Jumped : step;  // the other lanes come here again
   }
   if (const uint32_t rest = fragment.mask & ~active) lanes[pc + 1] |= rest;
   fragment.pc = lanes.begin()->first;
@@ -505,14 +538,35 @@ CtaExecutor::Step CtaExecutor::branch_by_index(Warp& warp, Fragment& fragment, u
   return Step::Jumped;
 }
 
-CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d,
-                                            uint32_t pc) {
+CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, Fragment& fragment, uint32_t mask,
+                                            const isa::Decoded& d) {
+  const uint32_t pc = fragment.pc;
   const auto frame = kernel_.inlined.frames.find(pc);
   if (frame == kernel_.inlined.frames.end()) {
-    for (const ptx::Operand& op : d.text->operands)
-      if (op.kind == ptx::Operand::Kind::CallTarget)
-        return abort(pc, "a call of '" + op.text + "' is reached");
-    return abort(pc, "a call through a register is reached");
+    const auto& operands = d.text->operands;
+    const auto target = std::find_if(operands.begin(), operands.end(), [](const ptx::Operand& op) {
+      return op.kind == ptx::Operand::Kind::CallTarget;
+    });
+    if (target == operands.end()) return abort(pc, "a call through a register is reached");
+    if (target->text == "__assertfail")
+      return end_launch(warp, fragment, mask, "an assertion fails");
+    if (target->text != "vprintf") return abort(pc, "a call of '" + target->text + "' is reached");
+    // What is printed is no output. The count that comes back is not modelled.
+    for (auto op = operands.begin(); op != target; ++op)
+      for (const ptx::Operand& result : op->elements)
+        for (uint32_t m = mask; m; m &= m - 1) {
+          const int lane = std::countr_zero(m);
+          const Word count = refused_at(pc, "the result of vprintf");
+          write(warp, lane, result, count);
+          if (result.kind != ptx::Operand::Kind::Symbol) continue;
+          const ptx::Variable& variable = kernel_.function->locals[result.index];
+          ByteMemory& memory = local(warp.index * kWarpSize + static_cast<uint32_t>(lane),
+                                     symbols_.at(&variable).second);
+          memory = ByteMemory(static_cast<int64_t>(variable.size));
+          memory.store(0, static_cast<int>(variable.size),
+                       extract(count, 8, 0, static_cast<int>(variable.size)));
+        }
+    return Step::Next;
   }
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);

@@ -52,8 +52,16 @@ struct Raced {
   std::map<RacedLoad, Defect> loads;  // with the race that each one is in
 };
 
+// Conditions on data that an execution takes as given, and the CTAs of the class as executions
+// before it have left them (paths.h).
+struct Path {
+  std::vector<std::pair<Term, bool>> conditions{};
+  std::shared_ptr<tensor::MotionTable> motions{};
+};
+
 struct CtaOutcome {
   tensor::ClassPieces pieces;
+  Term split{};  // execution has to go on one way and the other from here
   std::vector<Defect> defects;
   std::vector<Suspicion> suspicions;
   std::set<std::string> notes;
@@ -72,6 +80,10 @@ struct CtaOutcome {
 // known.
 using TicketCounts = std::map<std::pair<TensorId, int64_t>, int64_t>;
 
+inline constexpr char kFilledByHost[] =
+    "what this variable of module scope holds is not known: the host fills it, or it is declared "
+    "only ('symbols' names the tensor that it holds)";
+
 class CtaExecutor : private WordJoiner, private term::MotionReconciler {
  public:
   // `ctas`: the CTAs that may share the class, the representative first. `tracked`: tensors whose
@@ -79,7 +91,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
               std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked, const Raced& raced,
               const TicketCounts& tickets, const TicketCounts* known, const LastPhase* last,
-              const std::vector<Round>& rounds);
+              const std::vector<Round>& rounds, const Path& path);
   ~CtaExecutor() override;
 
   CtaOutcome run();
@@ -96,6 +108,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     uint32_t other_target = 0;              // where the second arm starts
     bool second = false;                    // which arm is running
     uint32_t arrived = 0;                   // lanes of this arm that are done
+    std::array<uint32_t, 2> ended{};        // by arm: lanes that end the launch there
     std::array<Term, kWarpSize> condition;  // of the first arm
     std::array<Term, kWarpSize> guard;      // of the arm that is running, with all outer ones
     std::vector<std::pair<uint32_t, Bank>>
@@ -264,6 +277,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct GlobalTensor {
     bool tracked = false;
     bool declared = false, may_read = false, may_write = false;
+    bool constant = false;                             // a variable of constant memory
     absl::flat_hash_map<int64_t, GlobalEntry> stores;  // by storage cell of the representative
     std::vector<Touched> read_cells, written_cells;    // written: by atomics too
     std::vector<tensor::AtomicUpdate> atomics;
@@ -286,9 +300,13 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step step(Warp& warp, Fragment& fragment, const isa::Decoded& d);
   Step branch(Warp& warp, Fragment& fragment, uint32_t taken, uint32_t target);
   void leave(Warp& warp, const Fragment& fragment, uint32_t mask);
+  // At what cannot be done in one arm of a branch on data: the outermost condition is to be given.
+  Step split(const Warp& warp, int lane, uint32_t pc, const std::string& reason);
+  // Takes the guard of the instruction, which depends on data, for the lane's.
+  void guard_by_data(const Warp& warp, int lane, const isa::Decoded& d, uint32_t thread);
   Step branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d);
-  // A call's begin: its frame holds nothing of an earlier call.
-  Step execute_call(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  // A call's begin: its frame holds nothing of an earlier call. Or a call of what has no body.
+  Step execute_call(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   bool memory_spent() const {
     return store_.bytes() >> 20 >= static_cast<size_t>(session_.options.memory_mib);
   }
@@ -298,6 +316,11 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // Lanes of an arm are done: the other arm starts, or the registers are joined and the lanes go
   // on.
   void arrive(Warp& warp, std::shared_ptr<Fork> fork, uint32_t mask);
+  // Lanes come to what ends the whole launch, `what`: a defect of the inputs that lead there, so
+  // that what these lanes would do later does not matter.
+  Step end_launch(Warp& warp, Fragment& fragment, uint32_t mask, const std::string& what);
+  // What happens to a lane there under its guard. False if nothing guards it.
+  bool report_end(int lane, uint32_t thread, uint32_t pc, const std::string& what);
   const std::vector<uint32_t>& registers_written(uint32_t branch_pc);
   Word join(uint32_t reg, const Term& condition, const Word& first, const Word& second);
   // The condition on data under which the lane does what it does now; invalid: always.
@@ -402,6 +425,12 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   void report_wild(uint64_t address, ptx::StateSpace space, uint32_t thread, uint32_t pc,
                    bool is_write);
   std::optional<Location> locate(uint64_t address, ptx::StateSpace space) const;
+  // Whether an address of the space can point into the tensor.
+  bool is_of(TensorId tensor, ptx::StateSpace space) const {
+    const ptx::StateSpace own =
+        tensors_[tensor].constant ? ptx::StateSpace::Const : ptx::StateSpace::Global;
+    return space == own || space == ptx::StateSpace::Generic;
+  }
   int64_t size_of(const Location& at) const;
   bool check(const Address& at, int width, int alignment, bool is_write, uint32_t thread,
              uint32_t pc);
@@ -839,6 +868,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::set<term::GroupId> opaque_groups_;
   int64_t opaques_ = 0;
   std::map<uint32_t, bool> wait_loops_;
+  const Path& path_;
   const std::vector<Round>& rounds_;  // before the one that is executed
   uint32_t round_ = 0;                // the one at hand
   bool waits_ = false;                // some loop waits for a flag

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "exec/cta.h"
+#include "exec/data_condition.h"
 
 namespace coequal::exec {
 
@@ -158,6 +159,13 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
       if (same != f->second) taken |= 1u << lane;
       break;
     }
+    // Nor what the declared bounds decide, so that a loop ends whose turns they limit.
+    if (!fragment.fork || !(symbolic >> lane & 1)) continue;
+    if (const auto known =
+            known_truth(store_, *motions_, c, fragment.fork->guard[static_cast<size_t>(lane)])) {
+      symbolic &= ~(1u << lane);
+      if (*known) taken |= 1u << lane;
+    }
   }
   const int depth = fragment.fork ? fragment.fork->depth + 1 : 1;
   if (symbolic && depth > kMostForks)
@@ -211,25 +219,77 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
     warp.fragments.push_back({.mask = f->mask, .pc = f->other_target, .fork = f});
     return;
   }
-  if (f->reconverge == ptx::Cfg::kExit) {
+  const uint32_t gone = f->ended[0] & f->ended[1];
+  const uint32_t done = f->reconverge == ptx::Cfg::kExit ? f->mask : gone;
+  if (done) {
     if (f->parent) {
-      arrive(warp, f->parent, f->mask);
+      f->parent->ended[f->parent->second] |= gone;
+      arrive(warp, f->parent, done);
     } else {
-      warp.living &= ~f->mask;
+      warp.living &= ~done;
     }
-    return;
   }
-  for (uint32_t m = f->mask; m; m &= m - 1) {
+  if (done == f->mask) return;
+  for (uint32_t m = f->mask & ~done; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     warp.condition_code.set(lane, Word{});
     for (const auto& [reg, bank] : f->saved) {
       const Word first = bank.get(lane), second = warp.registers[reg].get(lane);
-      if (!same_word(first, second))
+      // An input that leads to an arm that ends the launch is a defect: for all others the lane
+      // comes from the other arm.
+      if (f->ended[1] >> lane & 1)
+        warp.registers[reg].set(lane, first);
+      else if (!(f->ended[0] >> lane & 1) && !same_word(first, second))
         warp.registers[reg].set(lane,
                                 join(reg, f->condition[static_cast<size_t>(lane)], first, second));
     }
   }
-  warp.fragments.push_back({.mask = f->mask, .pc = f->reconverge, .fork = f->parent});
+  warp.fragments.push_back({.mask = f->mask & ~done, .pc = f->reconverge, .fork = f->parent});
+}
+
+CtaExecutor::Step CtaExecutor::split(const Warp& warp, int lane, uint32_t pc,
+                                     const std::string& reason) {
+  // The order in which CTAs come to a counter or wait for each other is not followed on several
+  // paths.
+  if (!waits_ && rounds_.empty() && !last_ && !ticket_ && opaque_.empty() &&
+      raced_before_.loads.empty() && raced_before_.places.empty()) {
+    const Fork* outermost = fork_;
+    while (outermost && outermost->parent) outermost = outermost->parent.get();
+    if (outermost) {
+      out_.split = outermost->condition[static_cast<size_t>(lane)];
+    } else {
+      const ptx::Operand& guard = *kernel_.decoded.body[pc].text->guard;
+      out_.split = term_of(operand(warp, lane, guard, 1), kPred);
+    }
+  }
+  return abort(pc, reason);
+}
+
+bool CtaExecutor::report_end(int lane, uint32_t thread, uint32_t pc, const std::string& what) {
+  const Term g = guard(lane);
+  Defect defect;
+  defect.kind = DefectKind::UninitializedRead;
+  defect.message = what + ": the launch ends and leaves its results undefined";
+  defect.accesses = {access(coequal::Access::Kind::Other, thread, pc)};
+  report_under(g, std::move(defect), false);
+  return g.valid();
+}
+
+CtaExecutor::Step CtaExecutor::end_launch(Warp& warp, Fragment& fragment, uint32_t mask,
+                                          const std::string& what) {
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+    if (!report_end(lane, thread, fragment.pc, what)) out_.aborted = true;
+    if (out_.aborted) return Step::Aborted;
+  }
+  const std::shared_ptr<Fork> fork = fragment.fork;
+  CHECK(fork);
+  fork->ended[fork->second] |= mask;
+  fragment.mask &= ~mask;
+  const bool rest = fragment.mask != 0;
+  arrive(warp, fork, mask);
+  return rest ? Step::Next : Step::Ended;
 }
 
 Word CtaExecutor::join(uint32_t reg, const Term& condition, const Word& first, const Word& second) {

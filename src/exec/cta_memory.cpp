@@ -4,6 +4,7 @@
 
 #include "exec/bits.h"
 #include "exec/cta.h"
+#include "exec/data_condition.h"
 #include "term/traverse.h"
 
 namespace coequal::exec {
@@ -50,7 +51,8 @@ std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space) const
       l = locate_variable(Place::Local, at & 0xffffffffu);
       break;
     case StateSpace::Const:
-      l = locate_variable(Place::Const, at);
+      l = locate_generic(at);
+      if (l.place != Place::Tensor) l = locate_variable(Place::Const, at);
       break;
     case StateSpace::Param:
       l = locate_variable(Place::Param, at);
@@ -62,7 +64,7 @@ std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space) const
   bool known = true;
   switch (l.place) {
     case Place::Tensor:
-      known = l.object < state_.tensors->size();
+      known = l.object < state_.tensors->size() && is_of(l.object, space);
       break;
     case Place::Shared:
       known = l.object < shared_.size();
@@ -122,8 +124,7 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
   } else if (!op.text.empty()) {
     const auto symbol = symbol_address(op);
     if (!symbol) {
-      abort(pc,
-            "'" + op.text + "': variables of module scope without initial values are not modelled");
+      abort(pc, "'" + op.text + "': " + kFilledByHost);
       return {};
     }
     base = *symbol;
@@ -147,7 +148,9 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
                "the address at {}, which depends on where its object lies, is followed where the "
                "engine puts it",
                to_string(span(pc)))});
-    const bool generic = space == StateSpace::Generic || space == StateSpace::Global;
+    const bool tensor = base.object.place() == Place::Tensor;
+    const bool generic = tensor ? is_of(base.object.object(), space)
+                                : space == StateSpace::Generic || space == StateSpace::Global;
     // The window of shared or local memory is no global memory.
     const bool elsewhere = space == StateSpace::Global && (base.object.place() == Place::Shared ||
                                                            base.object.place() == Place::Local);
@@ -180,8 +183,8 @@ CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t off
   constexpr int64_t kMostPlaces = 4096;
   // Where the access does not happen its address does not matter.
   IndexLimits limits;
-  if (const Term g = guard(static_cast<int>(thread % kWarpSize)); g.valid())
-    add_limits(store_, g, true, limits);
+  const Term g = guard(static_cast<int>(thread % kWarpSize));
+  if (g.valid()) add_limits(store_, g, true, limits);
   const auto range = index_range(store_, *motions_, base, limits);
   // A range holds a word that few integers decide more loosely than these do.
   std::optional<std::vector<IndexPlace>> places =
@@ -209,6 +212,8 @@ CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t off
     }
     const auto known = store_.as_bool(place.when);
     if (known && !*known) continue;
+    const bool outside = !l || l->offset < 0 || l->offset >= size_of(*l);
+    if (!known && outside && is_impossible(store_, *motions_, conjunction(g, place.when))) continue;
     if (!l) {
       when_ = known ? Term{} : place.when;
       report_wild(at, space, thread, pc, is_write);

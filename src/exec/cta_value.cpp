@@ -38,6 +38,9 @@ std::optional<Word> CtaExecutor::symbol_address(const ptx::Operand& op) {
     default:
       return std::nullopt;
   }
+  if (const auto at = launch_.variables.find(variable); at != launch_.variables.end())
+    return Word::concrete(tensor_base(at->second.tensor), 0,
+                          Provenance::of(Place::Tensor, at->second.tensor));
   const auto it = symbols_.find(variable);
   if (it == symbols_.end()) return std::nullopt;
   // Known data of module scope in global memory: its addresses are generic ones.
@@ -136,12 +139,9 @@ Word CtaExecutor::operand(const Warp& warp, int lane, const ptx::Operand& op, in
         word->bits += static_cast<uint64_t>(op.offset);
         return *word;
       }
-      return Word::symbolic(poison_term(
-          "symbol '" + op.text + "'", term::bv(64), 0,
-          {PoisonSource::Kind::Refused,
-           "",
-           {op.text, {}, "variables of module scope without initial values are not modelled"},
-           {}}));
+      return Word::symbolic(
+          poison_term("symbol '" + op.text + "'", term::bv(64), 0,
+                      {PoisonSource::Kind::Refused, "", {op.text, {}, kFilledByHost}, {}}));
     default:
       return Word{};
   }
@@ -391,6 +391,19 @@ uint32_t CtaExecutor::guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& 
       if ((bank.bits(lane) & 1) != guard.negated) taken |= 1u << lane;
     } else {
       *symbolic |= 1u << lane;
+    }
+  }
+  // What the path gives is known.
+  for (uint32_t m = path_.conditions.empty() ? 0 : *symbolic; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const Term c = term_of(operand(warp, lane, guard, 1), kPred);
+    for (const auto& [condition, holds] : path_.conditions) {
+      const bool same = condition == c;
+      if (!same && store_.make(Kind::Not, {condition}) != c) continue;
+      *symbolic &= ~(1u << lane);
+      branch_on_poison(c, lane, warp.index * kWarpSize + static_cast<uint32_t>(lane), pc_);
+      if ((same == holds) != guard.negated) taken |= 1u << lane;
+      break;
     }
   }
   return taken;
@@ -848,8 +861,12 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
         default:
           break;
       }
+      const bool constant = w.object.place() == Place::Tensor && !w.object.is_mixed() &&
+                            tensors_[w.object.object()].constant;
       if (d.op == isa::Op::Isspacep) {
-        w = Word::concrete(locate_generic(w.bits).place == place);
+        w = Word::concrete((constant ? Place::Const : locate_generic(w.bits).place) == place);
+      } else if (constant && place == Place::Const) {
+        // A variable that is a tensor has one address for both.
       } else if (place != Place::Tensor && place != Place::Nowhere) {
         // `cvta.space` of a symbol or register; 32-bit forms keep the low bits.
         w.bits = d.to_space ? w.bits - window(place) : w.bits + window(place);

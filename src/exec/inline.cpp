@@ -22,6 +22,7 @@ constexpr int kMostNested = 64;
 constexpr size_t kMostInstructions = 1 << 17;
 
 bool is_call(const Instruction& i) { return i.opcode == "call"; }
+bool is_table_jump(const Instruction& i) { return i.opcode == "brx"; }
 
 // What a function's names stand for in one place where its body stands.
 struct Names {
@@ -67,6 +68,7 @@ class Inliner {
     for (const Instruction& i : f.body) {
       at.push_back(static_cast<uint32_t>(out_.body.size()));
       if (is_call(i) && call(f, i, names, depth)) continue;
+      if (is_table_jump(i)) compare_with_places(f, i, names, jumps);
       Instruction copy = i;
       if (depth > 0 && i.opcode == "ret") {
         copy.opcode = "bra";
@@ -97,6 +99,33 @@ class Inliner {
       std::vector<uint32_t>& targets = out_.branch_lists[to];
       targets.clear();
       for (const uint32_t target : f.branch_lists.at(from)) targets.push_back(at[target]);
+    }
+  }
+
+  // A jump through a table goes where its index says; one that depends on data is compared with the
+  // places one by one. What the jump itself then gets is beyond the table.
+  void compare_with_places(const Function& f, const Instruction& i, const Names& names,
+                           std::vector<uint32_t>& jumps) {
+    const auto list = f.branch_lists.find(i.operands.size() == 2 ? i.operands[1].text : "");
+    if (i.guard || list == f.branch_lists.end()) return;
+    Operand equal;
+    equal.kind = Operand::Kind::Register;
+    equal.reg = static_cast<uint32_t>(out_.registers.size());
+    out_.registers.push_back({fmt::format("%place@{}", equal.reg), ptx::ScalarType::Pred});
+    for (size_t k = 0; k < list->second.size(); ++k) {
+      Operand index = i.operands[0], place;
+      rename(index, names);
+      place.kind = Operand::Kind::Immediate;
+      place.bits = k;
+      place.imm_type = ptx::ScalarType::U64;
+      Instruction compare = like(i, "setp", {"eq", "u32"});
+      compare.operands = {equal, index, place};
+      out_.body.push_back(std::move(compare));
+      Instruction jump = like(i, "bra", {});
+      jump.operands = {label(list->second[k])};
+      jump.guard = equal;
+      jumps.push_back(static_cast<uint32_t>(out_.body.size()));
+      out_.body.push_back(std::move(jump));
     }
   }
 
@@ -312,7 +341,9 @@ class Inliner {
 }  // namespace
 
 InlinedFunction inline_calls(const ptx::Module& module, const Function& kernel) {
-  if (std::none_of(kernel.body.begin(), kernel.body.end(), is_call)) return {};
+  if (std::none_of(kernel.body.begin(), kernel.body.end(),
+                   [](const Instruction& i) { return is_call(i) || is_table_jump(i); }))
+    return {};
   return Inliner(module, kernel).take();
 }
 

@@ -1,4 +1,5 @@
-// A kernel's body with the functions that it calls put in the place of the calls.
+// A kernel's body with the functions that it calls put in the place of the calls, and jumps through
+// tables behind comparisons with their places.
 //
 // Every call gets registers and local variables of its own, so a frame is nothing but a range of
 // them; returns become jumps behind the call, and branches on data inside a function meet where

@@ -76,6 +76,12 @@ struct Launch {
   std::vector<Argument> args;
   bool cooperative = false;           // all its CTAs are resident at once
   std::optional<TensorId> workspace;  // of a cooperative launch: what %envreg1 and %envreg2 tell
+  // Variables of the module that are tensors: what launches leave in them stays there.
+  struct Variable {
+    TensorId tensor = 0;
+    bool given = false;  // the instance says what the host puts there
+  };
+  std::map<const ptx::Variable*, Variable> variables;
 };
 
 // One program's tensors before a launch, and the pseudo-groups of its poison.

@@ -165,6 +165,8 @@ struct Program {
   std::vector<Launch> launches;
   // Output name to this program's tensor, where they differ.
   std::map<std::string, std::string> outputs;
+  // Variable of module scope to the tensor that the host puts there before the first launch.
+  std::map<std::string, std::string> symbols;
   SourceSpan span;
   KeySpans key_spans;
 

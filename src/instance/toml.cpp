@@ -419,7 +419,7 @@ class Reader {
     const toml::table* table = table_of(declaration);
     if (!table) return program;
     std::string where = fmt::format("[{}]", declaration.key);
-    known_keys(*table, where, {"source", "flags", "launch", "outputs"});
+    known_keys(*table, where, {"source", "flags", "launch", "outputs", "symbols"});
     std::vector<Entry> list = entries(*table);
     // What the launches use that name no source of their own.
     std::string source;
@@ -428,9 +428,10 @@ class Reader {
       program.key_spans[entry.key] = entry.span;
       if (entry.key == "source") source = read_source(entry);
       if (entry.key == "flags") flags = strings_of(entry);
-      if (entry.key == "outputs") {
+      if (entry.key == "outputs" || entry.key == "symbols") {
+        auto& names = entry.key == "outputs" ? program.outputs : program.symbols;
         if (const toml::table* map = table_of(entry))
-          for (const Entry& output : entries(*map)) program.outputs[output.key] = string_of(output);
+          for (const Entry& name : entries(*map)) names[name.key] = string_of(name);
       }
       if (entry.key == "launch") {
         const toml::array* array = entry.node->as_array();

@@ -435,6 +435,7 @@ class Validator {
   void check_program(const Program& program, const std::string& key) {
     if (program.launches.empty()) fail(program.span, "expected at least one [[{}.launch]]", key);
     for (const Launch& launch : program.launches) check_launch(launch);
+    check_symbols(program, key);
     for (const auto& [output, name] : program.outputs) {
       SourceSpan span = span_of(program, "outputs");
       if (std::find(instance_.outputs.begin(), instance_.outputs.end(), output) ==
@@ -453,6 +454,21 @@ class Validator {
       if (tensor->shape != wanted->shape)
         fail(span, "{}.outputs: '{}' is [{}] and '{}' is [{}]; expected equal shapes", key, output,
              fmt::join(wanted->shape, ", "), name, fmt::join(tensor->shape, ", "));
+    }
+  }
+
+  // What a variable of module scope holds is nowhere else.
+  void check_symbols(const Program& program, const std::string& key) {
+    std::set<std::string> bound;
+    for (const auto& [symbol, name] : program.symbols) {
+      const SourceSpan span = span_of(program, "symbols");
+      const Tensor* tensor = find_tensor(name, span);
+      if (!tensor) continue;
+      if (!bound.insert(name).second) fail(span, "{}.symbols: '{}' is named twice", key, name);
+      if (may_read(program, name) || may_write(program, name))
+        fail(span, "{}.symbols: '{}' is an argument of a launch as well", key, name);
+      if (!tensor->is_contiguous())
+        fail(span, "{}.symbols: '{}' has strides; expected a contiguous tensor", key, name);
     }
   }
 

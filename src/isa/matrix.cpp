@@ -91,6 +91,21 @@ constexpr InstRow kRows[] = {
      .op = Op::WmmaMma,
      .effect = Effect::Collective,
      .manual = "9.7.14.4.5"},
+    {.pattern = "wmma.load.{a,b,c}.sync.aligned.{row,col}.m8n8k4{.global,.shared,.shared::cta}"
+                ".f64 td, [a]{, ts}",
+     .op = Op::WmmaLoad,
+     .effect = Effect::Collective,
+     .manual = "9.7.14.4.3"},
+    {.pattern = "wmma.store.d.sync.aligned.{row,col}.m8n8k4{.global,.shared,.shared::cta}"
+                ".f64 [a], tb{, ts}",
+     .op = Op::WmmaStore,
+     .effect = Effect::Collective,
+     .manual = "9.7.14.4.4"},
+    {.pattern = "wmma.mma.sync.aligned.{row,col}.{row,col}.m8n8k4{.rnd}.f64.f64.f64.f64 td, ta, "
+                "tb, tc",
+     .op = Op::WmmaMma,
+     .effect = Effect::Collective,
+     .manual = "9.7.14.4.5"},
     // D, A in registers or its descriptor, B's descriptor, whether D is added, signs of A and B,
     // and for halves which of the matrices in shared memory are transposed.
     {.pattern =

@@ -207,7 +207,7 @@ class Finder {
   void write_write() {
     std::map<uint32_t, std::pair<int64_t, int64_t>> same;  // instruction -> first cell, count
     std::set<int64_t> guarded_cells;
-    for (const TensorVersion::Overlap& o : step_->overlaps) {
+    for (const TensorVersion::Overlap& o : ordered_overlaps()) {
       if (out_of_budget()) return;
       const CellStore &a = o.first.cell_store(), &b = o.second.cell_store();
       if (same_bits(o.first, o.second)) {
@@ -230,6 +230,22 @@ class Finder {
           fmt::format("{}: several blocks write the same bits to {}[{}]{}", span_text(instruction),
                       info_->name, info_->index_text(seen.first),
                       seen.second > 1 ? fmt::format(" ({} times in all)", seen.second) : ""));
+  }
+
+  // Of each cell the writers but the first, each with the first one: the same whatever the order of
+  // execution was.
+  std::vector<TensorVersion::Overlap> ordered_overlaps() const {
+    std::vector<TensorVersion::Overlap> out;
+    for (const auto& [cell, at] : disputed_) {
+      Writers writers = plain_writers(cell);
+      const auto place = [](const Writer& w) { return std::tuple(w.cta(), w.origin().thread); };
+      std::sort(writers.begin(), writers.end(),
+                [&](const Writer& a, const Writer& b) { return place(a) < place(b); });
+      for (size_t i = 1; i < writers.size(); ++i) out.push_back({cell, writers[0], writers[i]});
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const auto& a, const auto& b) { return a.cell < b.cell; });
+    return out;
   }
 
   // Of what the cells hold, or of what was stored under guards that may hold both.

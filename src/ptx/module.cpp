@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -107,6 +108,16 @@ std::string without_blanks(std::string_view text) {
 }
 
 }  // namespace
+
+std::string source_name(const std::string& mangled) {
+  const std::vector<std::string> names = spellings(mangled);
+  return names.empty() ? mangled : names.back();
+}
+
+bool may_be_called(const std::string& mangled, std::string_view name) {
+  const std::vector<std::string> names = spellings(mangled);
+  return mangled == name || std::find(names.begin(), names.end(), name) != names.end();
+}
 
 int bits_of(ScalarType type) { return kTypes[static_cast<size_t>(type)].bits; }
 

@@ -195,6 +195,11 @@ struct Module {
   SourceSpan span_of(const Instruction& instruction) const;
 };
 
+// The name that a variable or function has in its source, without what stands around it.
+std::string source_name(const std::string& mangled);
+// Whether that, the mangled name, or it with namespaces is `name`.
+bool may_be_called(const std::string& mangled, std::string_view name);
+
 // Parses PTX text, versions 7.0 to 9.4. `path` is used in messages only. Never throws on bad text;
 // a syntax error names file, line, column and what was expected.
 Result<Module> parse(std::string_view text, std::string path);

@@ -201,6 +201,33 @@ def test_cuda_text_and_file(tmp_path):
     assert cq.check(FromFile).verdict == "equivalent"
 
 
+SYMBOLS = """
+__constant__ float factor[1];
+__device__ float result[40];
+extern "C" __global__ void scale(const float* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) result[i] = factor[0] * x[i];
+}
+"""
+
+
+@pytest.mark.skipif(not nvcc(), reason="no CUDA compiler")
+@pytest.mark.parametrize(("factor", "verdict"), [(2.0, "equivalent"), (2.5, "inequivalent")])
+def test_variables_of_module_scope(factor, verdict):
+    class Scaled(Doubled):
+        def program_b(self):
+            cq.symbol("factor", self.factor)
+            cq.symbol("result", self.y)
+            cq.launch(cq.cuda(SYMBOLS, "scale"), cq.read(self.x), 40, grid=2, block=32)
+            return {"y": self.y}
+
+        def setup(self):
+            super().setup()
+            self.factor = cq.values([factor], "f32")
+
+    assert cq.check(Scaled).verdict == verdict
+
+
 def test_a_report_is_the_documented_json():
     result = cq.check(Different)
     assert json.loads(json.dumps(result.report))["verdict"] == "inequivalent"

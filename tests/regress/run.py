@@ -41,7 +41,7 @@ SECTION = re.compile(r"^\[{1,2}\s*([A-Za-z_][\w.]*)\s*\]{1,2}\s*(#.*)?$")
 DIRECTIVE = re.compile(r"^#\s*(expect-[a-z]+|level|open|order):\s*(.*?)\s*$")
 TIED = re.compile(r"//\s*expect:\s*([a-z-]+)\s*@\s*next line\s*$")
 # Of the report on the terminal: where an instance begins, and the line about all of them.
-HEADLINE = re.compile(r"^(?=\S+ +\S+\.toml: )", re.MULTILINE)
+HEADLINE = re.compile(r"^(?=\S.*  \S+\.toml: )", re.MULTILINE)
 SUMMARY = re.compile(r"^\d+ instances?: .*\n", re.MULTILINE)
 KERNEL = re.compile(r"__global__[^;{(]*?(\w+)\s*\(|\.entry\s+([\w$]+)")
 

@@ -103,7 +103,9 @@ Value Algebra::exp2(const Value& a) {
     if (id && atoms_[*id].kind == AtomKind::Log) {
       const Value w = atoms_[*id].args[0];
       // The logarithm is defined, so w > 0; a product's factors may be negative in pairs.
-      if (t.c.is_integer() || range(w).positive() || (w.c.is_one() && single(w.m))) {
+      // A number that has no known factors stays below its logarithm: its root is written that way.
+      if (t.c.is_integer() ||
+          (!w.is_number() && (range(w).positive() || (w.c.is_one() && single(w.m))))) {
         rest = mul(rest, power(w, t.c));
         continue;
       }
