@@ -74,6 +74,7 @@ class Check {
       const std::vector<idiom::Toolchain> others(kernels_.other_toolchains().begin(),
                                                  kernels_.other_toolchains().end());
       library_.emplace(
+          idiom::Library::shipped(),
           idiom::templates_for(others, toolchain::default_cache_dir(), compile_budget));
     }
     decider_.emplace(store_, options_, result_.statistics,

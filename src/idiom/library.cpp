@@ -8,6 +8,7 @@
 #include "idiom/probe.h"
 #include "idiom/recogniser.h"
 #include "term/substitute.h"
+#include "term/traverse.h"
 
 namespace coequal::idiom {
 
@@ -33,6 +34,21 @@ std::string filled(std::string_view call, const std::vector<std::string>& argume
   return out;
 }
 
+// What gives a function together with another one, as an expression of it alone.
+struct OtherCall {
+  std::string_view function, single, wide;
+};
+constexpr OtherCall kOtherCalls[] = {
+    {"sin", "[](float a) { float s, c; sincosf(a, &s, &c); return s; }($0)",
+     "[](double a) { double s, c; sincos(a, &s, &c); return s; }($0)"},
+    {"cos", "[](float a) { float s, c; sincosf(a, &s, &c); return c; }($0)",
+     "[](double a) { double s, c; sincos(a, &s, &c); return c; }($0)"},
+    {"sinpi", "[](float a) { float s, c; sincospif(a, &s, &c); return s; }($0)",
+     "[](double a) { double s, c; sincospi(a, &s, &c); return s; }($0)"},
+    {"cospi", "[](float a) { float s, c; sincospif(a, &s, &c); return c; }($0)",
+     "[](double a) { double s, c; sincospi(a, &s, &c); return c; }($0)"},
+};
+
 Probe make_probe(const Function& f, size_t index, DType dtype, uint32_t sizes, bool square) {
   const bool single = dtype == DType::F32;
   Probe p;
@@ -56,6 +72,36 @@ Probe make_probe(const Function& f, size_t index, DType dtype, uint32_t sizes, b
   return p;
 }
 
+// The library of 16-bit floats, for single ones and for pairs.
+struct HalfCall {
+  std::string_view function, call, pair_call;
+};
+constexpr HalfCall kHalfCalls[] = {
+    {"exp", "hexp", "h2exp"},       {"exp2", "hexp2", "h2exp2"}, {"exp10", "hexp10", "h2exp10"},
+    {"log", "hlog", "h2log"},       {"log2", "hlog2", "h2log2"}, {"log10", "hlog10", "h2log10"},
+    {"sin", "hsin", "h2sin"},       {"cos", "hcos", "h2cos"},    {"tanh", "htanh", "h2tanh"},
+    {"rsqrt", "hrsqrt", "h2rsqrt"},
+};
+
+Probe make_half_probe(const HalfCall& call, size_t index, DType dtype, bool pair) {
+  const std::string_view type = dtype == DType::F16 ? "__half" : "__nv_bfloat16";
+  Probe p;
+  p.kernel = fmt::format("probe_half{}_{}{}", index, dtype_name(dtype), pair ? "_pair" : "");
+  p.function = call.function;
+  p.dtype = dtype;
+  p.again = pair;
+  const std::string value =
+      !pair ? fmt::format("{}(in0[0])", call.call)
+      : dtype == DType::F16
+          ? fmt::format("__low2half({}(__half2half2(in0[0])))", call.pair_call)
+          : fmt::format("__low2bfloat16({}(__bfloat162bfloat162(in0[0])))", call.pair_call);
+  p.text = fmt::format("extern \"C\" __global__ void {}(const {}* in0, {}* out) {{ *out = {}; }}\n",
+                       p.kernel, type, type, value);
+  // Older headers have none.
+  if (call.function == "tanh") p.text = "#if __CUDACC_VER_MAJOR__ >= 13\n" + p.text + "#endif\n";
+  return p;
+}
+
 std::vector<Probe> make_probes() {
   std::vector<Probe> all;
   const auto& table = functions();
@@ -67,6 +113,20 @@ std::vector<Probe> make_probes() {
         all.push_back(make_probe(table[f], f, dtype, sizes, false));
         if (table[f].positive) all.push_back(make_probe(table[f], f, dtype, sizes, true));
       }
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (size_t i = 0; i < std::size(kOtherCalls); ++i)
+      for (const uint32_t sizes : {0u, 1u}) {
+        const OtherCall& other = kOtherCalls[i];
+        Function f = table[*find_function(other.function)];
+        f.single_call = other.single, f.double_call = other.wide;
+        Probe p = make_probe(f, table.size() + i, dtype, sizes, false);
+        p.again = true;
+        all.push_back(std::move(p));
+      }
+  for (const DType dtype : {DType::F16, DType::BF16})
+    for (const bool pair : {false, true})
+      for (size_t i = 0; i < std::size(kHalfCalls); ++i)
+        all.push_back(make_half_probe(kHalfCalls[i], i, dtype, pair));
   return all;
 }
 
@@ -78,7 +138,7 @@ const std::vector<Probe>& probes() {
 }
 
 std::string probe_source() {
-  std::string text;
+  std::string text = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
   for (const Probe& p : probes()) text += p.text;
   return text;
 }
@@ -132,6 +192,16 @@ std::vector<Part> with_cores(const term::TermStore& store, const Term& value) {
   return all;
 }
 
+// Whether constants stand in the term that change values: not 1 and -1.
+bool has_constants(const term::TermStore& store, const Term& value) {
+  bool found = false;
+  term::Postorder(store).walk(value, [&](const Term& t) {
+    const Rational* c = store.as_rational(t);
+    found = found || (c && !(*c == Rational(1)) && !(*c == Rational(-1)));
+  });
+  return found;
+}
+
 // The value with 1 + |hole|, or 1 + hole^2, read as the hole.
 Term lifted(term::TermStore& store, const Term& value, const Term& hole, bool square) {
   const Term part =
@@ -162,7 +232,9 @@ class Prober {
       return outcome;
     }
     if (function.positive) probed->value = lifted(store, probed->value, probed->holes[0], p.square);
-    outcome.direct = is_direct(store, probed->value);
+    const bool plain = is_direct(store, probed->value);
+    const bool half = p.dtype == DType::F16 || p.dtype == DType::BF16;
+    outcome.direct = plain && !(half && has_constants(store, probed->value));
     if (outcome.direct) return outcome;
     const Term whole = probed->value;
     for (const Part& part : with_cores(store, whole)) {
@@ -181,6 +253,7 @@ class Prober {
         made->sizes = p.sizes;
         made->factor = part.factor;
         made->offset = part.offset;
+        made->narrow = plain;
         made->origin = fmt::format("{} {}", dtype_name(p.dtype), origin_);
         known_.push_back(std::move(*made));
         outcome.recognised = true;
@@ -198,6 +271,7 @@ class Prober {
                 const std::vector<Term>& holes) const {
     const std::vector<Term> wanted = arguments_of(store, p.sizes, holes);
     for (const Template& t : known_) {
+      if (t.narrow && p.dtype != DType::F16 && p.dtype != DType::BF16) continue;
       // "pow(positive)" is known where "pow" is.
       if (!p.function.starts_with(t.function)) continue;
       if (!(t.factor == part.factor) || !(t.offset == part.offset)) continue;
@@ -260,8 +334,8 @@ std::string shipped_text(const std::string& compiler_version,
   std::string text = "# " + compiler_version + "\n";
   for (size_t o = 0; o < outcomes.size(); ++o)
     for (const ProbeOutcome& outcome : outcomes[o]) {
-      if (outcome.probe->sizes || outcome.probe->square) continue;
-      text += fmt::format("# {:<14} {} {:<15} {}\n", outcome.probe->function,
+      if (outcome.probe->sizes || outcome.probe->square || outcome.probe->again) continue;
+      text += fmt::format("# {:<14} {:<4} {:<15} {}\n", outcome.probe->function,
                           dtype_name(outcome.probe->dtype), origins[o],
                           outcome.direct       ? "instructions"
                           : outcome.recognised ? "recognised"
@@ -277,7 +351,7 @@ std::string_view shipped_compiler() {
 
 std::string list_shipped() {
   std::string text;
-  for (const std::string_view shipped : {kShipped, kShippedTriton})
+  for (const std::string_view shipped : shipped_texts())
     for (size_t at = 1; at < shipped.size() && shipped[at] == '#';) {
       const size_t end = std::min(shipped.find('\n', at), shipped.size());
       text += fmt::format("{}\n", shipped.substr(at + 2, end - at - 2));
@@ -286,16 +360,13 @@ std::string list_shipped() {
   return text;
 }
 
+std::span<const std::string_view> shipped_texts() {
+  static constexpr std::string_view kTexts[] = {kShipped, kShippedTriton};
+  return kTexts;
+}
+
 const Library& Library::shipped() {
-  static const Library library = [] {
-    std::vector<Template> all;
-    for (const std::string_view text : {kShipped, kShippedTriton}) {
-      Result<std::vector<Template>> templates = from_text(text);
-      CHECK(templates.has_value());
-      all.insert(all.end(), templates->begin(), templates->end());
-    }
-    return Library(std::move(all));
-  }();
+  static const Library library(shipped_texts());
   return library;
 }
 

@@ -20,6 +20,7 @@ struct Probe {
   DType dtype = DType::F32;
   uint32_t sizes = 0;   // bit i: argument i is an absolute value
   bool square = false;  // of a positive argument: it is 1 + x^2, not 1 + |x|
+  bool again = false;   // calls what gives the function together with something else
   std::string text;     // its CUDA C++
 };
 const std::vector<Probe>& probes();
@@ -49,6 +50,8 @@ std::string shipped_text(const std::string& compiler_version,
                          const std::vector<std::vector<ProbeOutcome>>& outcomes,
                          const std::vector<std::string>& origins,
                          const std::vector<Template>& templates);
+// It, in parts.
+std::span<const std::string_view> shipped_texts();
 // Read from it: the compiler's version.
 std::string_view shipped_compiler();
 // A table for people: each function in each type, with each set of flags.

@@ -1,6 +1,8 @@
 #include "idiom/recogniser.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 #include "base/check.h"
 #include "term/hash.h"
@@ -14,60 +16,104 @@ using term::TermStore;
 
 namespace {
 
-constexpr uint64_t kAnyPosition = 3, kNoArgument = 4;
+constexpr uint64_t kAnyPosition = 3, kNoArgument = 4;  // as in root_labels()
 
 uint64_t key_of(Kind kind, uint64_t position, uint64_t label) {
   return term::mix(term::mix(static_cast<uint64_t>(kind), position), label);
 }
-uint64_t constant_label(const term::Rational& c) { return std::hash<double>{}(c.to_double()); }
-
+uint64_t constant_label(const term::Rational& c) {
+  return term::mix(static_cast<uint64_t>(Kind::RealConst), std::hash<double>{}(c.to_double()));
+}
 uint64_t label_of(const TermStore& store, const Term& t) {
   const Kind kind = store.kind(t);
-  if (kind == Kind::RealConst)
-    return term::mix(static_cast<uint64_t>(kind), constant_label(store.rational(t)));
+  if (kind == Kind::RealConst) return constant_label(store.rational(t));
   return term::mix(static_cast<uint64_t>(kind), store.arity(t) ? store.payload(t) : 0);
-}
-uint64_t label_of(const Node& n) {
-  if (n.kind == Kind::RealConst)
-    return term::mix(static_cast<uint64_t>(n.kind), constant_label(n.constant));
-  return term::mix(static_cast<uint64_t>(n.kind), n.arity ? n.payload : 0);
 }
 
 }  // namespace
 
-Library::Library(std::vector<Template> templates) : templates_(std::move(templates)) {
-  CHECK(templates_.size() < 65536);
-  for (size_t i = 0; i < templates_.size(); ++i) {
-    const Template& t = templates_[i];
+// Slots are filled once and then only read. Those of texts come after those that were given.
+struct Library::Shelf {
+  struct Later {
+    size_t text, index;
+    std::once_flag once;
+  };
+  std::vector<TemplateText> texts;
+  std::deque<Later> later;
+  std::deque<Slot> slots;
+};
+
+Library::~Library() = default;
+
+Library::Library(const Library* base, std::vector<Template> more)
+    : base_(base), shelf_(std::make_unique<Shelf>()) {
+  if (base) index_ = base->index_, kinds_ = base->kinds_;
+  for (Template& t : more) {
     const auto function = find_function(t.function);
     CHECK(function);
-    functions_.push_back(*function);
-    for (const uint32_t at : roots_of(t)) {
-      const Node& root = t.nodes[at];
-      // Of the arguments that stay as they are, a constant tells most; what may be decided, least.
-      int best = -1, surety = 0;
-      for (int k = 0; k < root.arity; ++k) {
-        const Node& n = t.nodes[root.args[static_cast<size_t>(k)]];
-        const int sure = n.soft ? 0 : n.decidable ? 1 : n.kind == Kind::RealConst ? 3 : 2;
-        if (sure > surety) best = k, surety = sure;
-      }
-      // What a root folds to must be found by something that stays.
-      if (at + 1 != t.nodes.size() && surety < 2) continue;
-      const uint64_t key =
-          best < 0
-              ? key_of(root.kind, kNoArgument, 0)
-              : key_of(root.kind,
-                       term::is_commutative(root.kind) ? kAnyPosition : static_cast<uint64_t>(best),
-                       label_of(t.nodes[root.args[static_cast<size_t>(best)]]));
-      kinds_[static_cast<size_t>(root.kind)] = true;
-      index_[key].push_back(static_cast<uint16_t>(i));
-      if (root.kind != term::Kind::CopySign || !root.decidable) continue;
-      const Node& size = t.nodes[root.args[0]];
-      if (size.soft || size.decidable) continue;
-      kinds_[static_cast<size_t>(term::Kind::Abs)] = true;
-      index_[key_of(term::Kind::Abs, 0, label_of(size))].push_back(static_cast<uint16_t>(i));
+    const size_t index = size();
+    shelf_->slots.push_back({std::move(t), *function});
+    for (const std::string& label : root_labels(shelf_->slots.back().made)) enter(index, label);
+  }
+}
+
+Library::Library(std::span<const std::string_view> texts) : shelf_(std::make_unique<Shelf>()) {
+  for (const std::string_view text : texts) {
+    const TemplateText& read = shelf_->texts.emplace_back(text);
+    for (size_t i = 0; i < read.size(); ++i) {
+      const size_t index = size();
+      Shelf::Later& later = shelf_->later.emplace_back();
+      later.text = shelf_->texts.size() - 1;
+      later.index = i;
+      shelf_->slots.emplace_back();
+      for (const std::string_view label : read.root_labels(i)) enter(index, label);
     }
   }
+}
+
+size_t Library::size() const { return (base_ ? base_->size() : 0) + shelf_->slots.size(); }
+
+void Library::enter(size_t index, std::string_view label) {
+  CHECK(index < 65536);
+  const std::vector<std::string_view> words = words_of(label);
+  CHECK(words.size() == 2 || words.size() == 4);
+  const auto root = kind_named(words[0]);
+  CHECK(root && words[1].size() == 1);
+  const auto position = static_cast<uint64_t>(words[1][0] - '0');
+  uint64_t argument = 0;
+  if (words.size() == 4) {
+    const auto kind = kind_named(words[2]);
+    const auto payload = term::Rational::from_text(std::string(words[3]));
+    CHECK(kind && payload && (*kind == Kind::RealConst || payload->as_int64()));
+    argument = *kind == Kind::RealConst ? constant_label(*payload)
+                                        : term::mix(static_cast<uint64_t>(*kind),
+                                                    static_cast<uint64_t>(*payload->as_int64()));
+  }
+  kinds_[static_cast<size_t>(*root)] = true;
+  index_[key_of(*root, position, argument)].push_back(static_cast<uint16_t>(index));
+}
+
+const Library::Slot& Library::slot(size_t index) const {
+  const size_t before = base_ ? base_->size() : 0;
+  if (index < before) return base_->slot(index);
+  Shelf& shelf = *shelf_;
+  Slot& slot = shelf.slots[index - before];
+  if (shelf.later.empty()) return slot;
+  Shelf::Later& later = shelf.later[index - before];
+  std::call_once(later.once, [&] {
+    Result<Template> read = shelf.texts[later.text].read(later.index);
+    CHECK(read.has_value());
+    const auto function = find_function(read->function);
+    CHECK(function);
+    slot = {std::move(*read), *function};
+  });
+  return slot;
+}
+
+std::vector<Template> Library::templates() const {
+  std::vector<Template> all;
+  for (size_t i = 0; i < size(); ++i) all.push_back(at(i));
+  return all;
 }
 
 void Library::candidates(const TermStore& store, const Term& t, std::vector<uint16_t>& into) const {
@@ -88,11 +134,51 @@ void Library::candidates(const TermStore& store, const Term& t, std::vector<uint
   into.erase(std::unique(into.begin(), into.end()), into.end());
 }
 
+namespace {
+
+// Whether the constants of a template stand near the top of a term, up to signs and powers of two:
+// any term is what some filling makes of a factor.
+bool shows_constants(const TermStore& store, const Template& made, const Term& t) {
+  constexpr int kDepth = 3;
+  const auto mantissa = [](const term::Rational& c) {
+    term::Rational m = c.sign() < 0 ? -c : c;
+    fmpz_tdiv_q_2exp(fmpq_numref(m.get()), fmpq_numref(m.get()), fmpz_val2(fmpq_numref(m.get())));
+    fmpz_tdiv_q_2exp(fmpq_denref(m.get()), fmpq_denref(m.get()), fmpz_val2(fmpq_denref(m.get())));
+    return m;
+  };
+  std::vector<term::Rational> there;
+  std::vector<Term> level{t};
+  for (int depth = 0; depth <= kDepth; ++depth) {
+    std::vector<Term> below;
+    for (const Term& x : level) {
+      if (const term::Rational* c = store.as_rational(x)) there.push_back(mantissa(*c));
+      for (int i = 0; i < store.arity(x); ++i) below.push_back(store.child(x, i));
+    }
+    level.swap(below);
+  }
+  return std::all_of(made.nodes.begin(), made.nodes.end(), [&](const Node& n) {
+    return n.kind != Kind::RealConst || n.constant.is_zero() ||
+           std::find(there.begin(), there.end(), mantissa(n.constant)) != there.end();
+  });
+}
+
+}  // namespace
+
 std::optional<Recogniser::Match> Recogniser::find(const Term& t) {
   library_.candidates(store_, t, candidates_);
+  const auto is_narrow = [&](const Term& filling) {
+    const std::span<const term::GroupId> groups = store_.groups(filling);
+    return !groups.empty() && std::all_of(groups.begin(), groups.end(), [&](term::GroupId id) {
+      const DType dtype = store_.group(id).dtype;
+      return dtype == DType::F16 || dtype == DType::BF16;
+    });
+  };
   for (const uint16_t index : candidates_)
-    if (auto fillings = match(store_, library_.templates()[index], t))
-      return Match{index, std::move(*fillings)};
+    if (auto fillings = match(store_, library_.at(index), t))
+      if (!library_.at(index).narrow ||
+          (std::all_of(fillings->begin(), fillings->end(), is_narrow) &&
+           shows_constants(store_, library_.at(index), t)))
+        return Match{index, std::move(*fillings)};
   return std::nullopt;
 }
 
@@ -146,7 +232,7 @@ Recogniser::Reading Recogniser::operator()(const Term& root) {
       return r.term;
     };
     auto apply = [&](const Match& match, std::vector<Term> fillings) {
-      const Template& made = library_.templates()[match.index];
+      const Template& made = library_.at(match.index);
       const size_t function = library_.function_of(match.index);
       reading.used.set(function);
       const std::vector<Term> args = arguments_of(store_, made.sizes, std::move(fillings));

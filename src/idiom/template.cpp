@@ -176,6 +176,7 @@ class Search {
 
  private:
   void propose(const Term& filling) {
+    if (store_.type(filling).cls != term::TypeClass::Real) return;
     if (found_.size() < kMaxProposals &&
         std::find(found_.begin(), found_.end(), filling) == found_.end())
       found_.push_back(filling);
@@ -250,18 +251,6 @@ class Search {
   int steps_ = 0;
 };
 
-std::optional<Kind> kind_named(std::string_view name) {
-  static const absl::flat_hash_map<std::string_view, Kind> kinds = [] {
-    absl::flat_hash_map<std::string_view, Kind> all;
-#define KIND(name, text, arity, type, commutative) all.emplace(#name, Kind::name);
-#include "term/kinds.def"
-#undef KIND
-    return all;
-  }();
-  const auto it = kinds.find(name);
-  return it == kinds.end() ? std::nullopt : std::optional(it->second);
-}
-
 std::string text_of(const Node& n, const std::vector<uint32_t>& ids) {
   std::string line(is_hole(n) ? "hole" : term::kind_name(n.kind));
   if (n.kind == Kind::RealConst)
@@ -271,16 +260,6 @@ std::string text_of(const Node& n, const std::vector<uint32_t>& ids) {
   if (n.width) line += fmt::format(":{}", n.width);
   for (uint8_t i = 0; i < n.arity; ++i) line += fmt::format(" {}", ids[n.args[i]]);
   return line;
-}
-
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(' '), line.size());
-    if (end) words.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return words;
 }
 
 std::optional<uint64_t> number(std::string_view text) {
@@ -298,10 +277,13 @@ bool read_tags(std::string_view tags, Template& t) {
     const std::string_view name = tags.substr(0, colon),
                            value = tags.substr(colon + 1, end - colon - 1);
     tags.remove_prefix(std::min(end + 1, tags.size()));
-    if (name == "abs") {
+    if (name == "abs" || name == "narrow") {
       const auto sizes = number(value);
       if (!sizes) return false;
-      t.sizes = static_cast<uint32_t>(*sizes);
+      if (name == "abs")
+        t.sizes = static_cast<uint32_t>(*sizes);
+      else
+        t.narrow = *sizes != 0;
       continue;
     }
     const auto constant = Rational::from_text(std::string(value));
@@ -313,6 +295,28 @@ bool read_tags(std::string_view tags, Template& t) {
 
 }  // namespace
 
+std::optional<Kind> kind_named(std::string_view name) {
+  static const absl::flat_hash_map<std::string_view, Kind> kinds = [] {
+    absl::flat_hash_map<std::string_view, Kind> all;
+#define KIND(name, text, arity, type, commutative) all.emplace(#name, Kind::name);
+#include "term/kinds.def"
+#undef KIND
+    return all;
+  }();
+  const auto it = kinds.find(name);
+  return it == kinds.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find(' '), line.size());
+    if (end) words.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return words;
+}
+
 std::vector<uint32_t> roots_of(const Template& t) {
   std::vector<uint32_t> all{static_cast<uint32_t>(t.nodes.size() - 1)};
   for (size_t i = 0; i < all.size(); ++i) {
@@ -321,6 +325,39 @@ std::vector<uint32_t> roots_of(const Template& t) {
     for (const uint32_t arm : {n.args[1], n.args[2]})
       if (t.nodes[arm].arity > 0 && std::find(all.begin(), all.end(), arm) == all.end())
         all.push_back(arm);
+  }
+  return all;
+}
+
+std::vector<std::string> root_labels(const Template& t) {
+  constexpr int kAnyPosition = 3, kNoArgument = 4;
+  const auto label = [](const Node& n) {
+    if (n.kind == Kind::RealConst)
+      return fmt::format("{} {}", term::kind_name(n.kind), n.constant.to_string());
+    return fmt::format("{} {}", term::kind_name(n.kind), n.arity ? n.payload : 0);
+  };
+  std::vector<std::string> all;
+  for (const uint32_t at : roots_of(t)) {
+    const Node& root = t.nodes[at];
+    // Of the arguments that stay as they are, a constant tells most; what may be decided, least.
+    int best = -1, surety = 0;
+    for (int k = 0; k < root.arity; ++k) {
+      const Node& n = t.nodes[root.args[static_cast<size_t>(k)]];
+      const int sure = n.soft ? 0 : n.decidable ? 1 : n.kind == Kind::RealConst ? 3 : 2;
+      if (sure > surety) best = k, surety = sure;
+    }
+    // What a root folds to must be found by something that stays.
+    if (at + 1 != t.nodes.size() && surety < 2) continue;
+    if (best < 0)
+      all.push_back(fmt::format("{} {}", term::kind_name(root.kind), kNoArgument));
+    else
+      all.push_back(fmt::format("{} {} {}", term::kind_name(root.kind),
+                                term::is_commutative(root.kind) ? kAnyPosition : best,
+                                label(t.nodes[root.args[static_cast<size_t>(best)]])));
+    if (root.kind != Kind::CopySign || !root.decidable) continue;
+    const Node& size = t.nodes[root.args[0]];
+    if (size.soft || size.decidable) continue;
+    all.push_back(fmt::format("{} 0 {}", term::kind_name(Kind::Abs), label(size)));
   }
   return all;
 }
@@ -439,82 +476,115 @@ std::string to_text(std::span<const Template> templates) {
     const auto tag = [&](const char* name, const Rational& value) {
       tags += fmt::format("{}{}:{}", tags.empty() ? "" : ";", name, value.to_string());
     };
+    if (t.narrow) tag("narrow", 1);
     if (!t.factor.is_one()) tag("times", t.factor);
     if (!t.offset.is_zero()) tag("plus", t.offset);
     text += fmt::format("={} {} {} {}\n", tags, ids.back(), t.function, t.origin);
+    for (const std::string& label : root_labels(t)) text += "@" + label + "\n";
   }
   return text;
 }
 
-Result<std::vector<Template>> from_text(std::string_view text) {
-  std::vector<Template> templates;
-  std::vector<Node> nodes;
-  int line_number = 0;
+TemplateText::TemplateText(std::string_view text) : text_(text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    const auto bad = [&](const char* what) {
-      return make_diagnostic(DiagnosticCode::Refused, {},
-                             fmt::format("template text, line {}: {}", line_number, what));
-    };
-    const std::vector<std::string_view> words = words_of(line);
-    if (words.empty() || line[0] == '#') continue;
-    if (words[0][0] == '=') {
-      if (words.size() < 4) return bad("a name and an origin are expected");
-      const auto root = number(words[1]);
-      if (!root || *root >= nodes.size()) return bad("no such node");
-      Template t;
-      if (!read_tags(words[0].substr(1), t)) return bad("no set of arguments, or no constant");
-      t.function = words[2];
-      t.origin = line.substr(static_cast<size_t>(words[3].data() - line.data()));
-      // The nodes below the root, in their order.
-      std::vector<bool> needed(*root + 1);
-      needed[*root] = true;
-      for (size_t i = *root + 1; i-- > 0;)
-        if (needed[i])
-          for (uint8_t k = 0; k < nodes[i].arity; ++k) needed[nodes[i].args[k]] = true;
-      std::vector<uint32_t> ids(*root + 1);
-      for (size_t i = 0; i <= *root; ++i) {
-        if (!needed[i]) continue;
-        Node n = nodes[i];
-        for (uint8_t k = 0; k < n.arity; ++k) n.args[k] = ids[n.args[k]];
-        ids[i] = static_cast<uint32_t>(t.nodes.size());
-        t.nodes.push_back(std::move(n));
-      }
-      prepare(t);
-      templates.push_back(std::move(t));
-      continue;
-    }
-    Node n;
-    const auto kind = words[0] == "hole" ? std::optional(Kind::Leaf) : kind_named(words[0]);
-    if (!kind || words.size() < 2) return bad("no such kind");
-    n.kind = *kind;
-    if (n.kind == Kind::RealConst) {
-      const auto value = Rational::from_text(std::string(words[1]));
-      if (!value) return bad("no number");
-      n.constant = *value;
+    if (line.empty() || line[0] == '#') continue;
+    if (line[0] == '=') {
+      ends_.push_back({line, nodes_.size(), labels_.size(), 0});
+    } else if (line[0] == '@') {
+      labels_.push_back(line.substr(1));
+      if (!ends_.empty()) ++ends_.back().labels;
     } else {
-      const size_t colon = std::min(words[1].find(':'), words[1].size());
-      const auto payload = number(words[1].substr(0, colon));
-      if (!payload) return bad("no payload");
-      n.payload = *payload;
-      if (colon < words[1].size()) {
-        const auto width = number(words[1].substr(colon + 1));
-        if (!width || *width > 64) return bad("no width");
-        n.width = static_cast<uint8_t>(*width);
-      }
+      nodes_.push_back(line);
     }
-    n.arity = static_cast<uint8_t>(words.size() - 2);
-    if (n.arity != (n.kind == Kind::Leaf ? 0 : term::kind_arity(n.kind)))
-      return bad("another number of arguments is expected");
-    for (uint8_t i = 0; i < n.arity; ++i) {
-      const auto id = number(words[2 + i]);
-      if (!id || *id >= nodes.size()) return bad("no such node");
-      n.args[i] = static_cast<uint32_t>(*id);
+  }
+}
+
+Diagnostic TemplateText::bad(std::string_view line, const char* what) const {
+  const auto number = 1 + std::count(text_.data(), line.data(), '\n');
+  return make_diagnostic(DiagnosticCode::Refused, {},
+                         fmt::format("template text, line {}: {}", number, what));
+}
+
+Result<Node> TemplateText::node(size_t index) const {
+  const std::string_view line = nodes_[index];
+  const std::vector<std::string_view> words = words_of(line);
+  Node n;
+  const auto kind = words.empty()        ? std::nullopt
+                    : words[0] == "hole" ? std::optional(Kind::Leaf)
+                                         : kind_named(words[0]);
+  if (!kind || words.size() < 2) return bad(line, "no such kind");
+  n.kind = *kind;
+  if (n.kind == Kind::RealConst) {
+    const auto value = Rational::from_text(std::string(words[1]));
+    if (!value) return bad(line, "no number");
+    n.constant = *value;
+  } else {
+    const size_t colon = std::min(words[1].find(':'), words[1].size());
+    const auto payload = number(words[1].substr(0, colon));
+    if (!payload) return bad(line, "no payload");
+    n.payload = *payload;
+    if (colon < words[1].size()) {
+      const auto width = number(words[1].substr(colon + 1));
+      if (!width || *width > 64) return bad(line, "no width");
+      n.width = static_cast<uint8_t>(*width);
     }
-    nodes.push_back(std::move(n));
+  }
+  n.arity = static_cast<uint8_t>(words.size() - 2);
+  if (n.arity != (n.kind == Kind::Leaf ? 0 : term::kind_arity(n.kind)))
+    return bad(line, "another number of arguments is expected");
+  for (uint8_t i = 0; i < n.arity; ++i) {
+    const auto id = number(words[2 + i]);
+    if (!id || *id >= index) return bad(line, "no such node");
+    n.args[i] = static_cast<uint32_t>(*id);
+  }
+  return n;
+}
+
+Result<Template> TemplateText::read(size_t index) const {
+  const End& end = ends_[index];
+  const std::vector<std::string_view> words = words_of(end.line);
+  if (words.size() < 4) return bad(end.line, "a name and an origin are expected");
+  const auto root = number(words[1]);
+  if (!root || *root >= end.nodes) return bad(end.line, "no such node");
+  Template t;
+  if (!read_tags(words[0].substr(1), t))
+    return bad(end.line, "no set of arguments, or no constant");
+  t.function = words[2];
+  t.origin = end.line.substr(static_cast<size_t>(words[3].data() - end.line.data()));
+  // The nodes below the root, in their order.
+  std::map<uint32_t, Node> below;
+  std::vector<uint32_t> open{static_cast<uint32_t>(*root)};
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (below.contains(at)) continue;
+    Result<Node> n = node(at);
+    if (!n) return n.error();
+    for (uint8_t k = 0; k < n->arity; ++k) open.push_back(n->args[k]);
+    below.emplace(at, std::move(*n));
+  }
+  absl::flat_hash_map<uint32_t, uint32_t> ids;
+  for (auto& [at, n] : below) {
+    for (uint8_t k = 0; k < n.arity; ++k) n.args[k] = ids.at(n.args[k]);
+    ids.emplace(at, static_cast<uint32_t>(t.nodes.size()));
+    t.nodes.push_back(std::move(n));
+  }
+  prepare(t);
+  return t;
+}
+
+Result<std::vector<Template>> from_text(std::string_view text) {
+  const TemplateText read(text);
+  for (size_t i = 0; i < read.nodes_.size(); ++i)
+    if (Result<Node> n = read.node(i); !n) return n.error();
+  std::vector<Template> templates;
+  for (size_t i = 0; i < read.size(); ++i) {
+    Result<Template> t = read.read(i);
+    if (!t) return t.error();
+    templates.push_back(std::move(*t));
   }
   return templates;
 }

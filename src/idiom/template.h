@@ -35,6 +35,9 @@ struct Template {
   uint32_t sizes = 0;    // bit h: the function is applied to the size of hole h
   // The function is factor * code + offset: constants at its end fold into what follows.
   term::Rational factor = 1, offset = 0;
+  // What fills it must be computed from 16-bit floats alone: their library takes liberties with
+  // constants that stand beside plain instructions.
+  bool narrow = false;
   int holes = 0;
   std::vector<Node> nodes;
   // Per hole: the way down from the root that says most surely what fills it, as argument indices.
@@ -64,9 +67,46 @@ term::Term instantiate(term::TermStore& store, const Template& t,
 std::optional<std::vector<term::Term>> match(term::TermStore& store, const Template& t,
                                              const term::Term& term);
 
-// Text of templates: a line a node, nodes that several share once; lines that begin with # say
-// something to people. Reads back what it writes.
+// What the topmost nodes of terms that the template may be have in common, as words: the kind,
+// where an argument stands that no filling changes (3: of two in any order, 4: there is none), its
+// kind, and its constant or payload.
+std::vector<std::string> root_labels(const Template& t);
+
+// Text of templates: a line a node, nodes that several share once; a line that begins with = ends a
+// template, those with @ below it are its root labels; those with # say something to people.
 std::string to_text(std::span<const Template> templates);
+
+// Text that stays where it is, of which single templates are read.
+class TemplateText {
+ public:
+  explicit TemplateText(std::string_view text);
+
+  size_t size() const { return ends_.size(); }
+  Result<Template> read(size_t index) const;
+  std::span<const std::string_view> root_labels(size_t index) const {
+    return std::span(labels_).subspan(ends_[index].first_label, ends_[index].labels);
+  }
+
+ private:
+  friend Result<std::vector<Template>> from_text(std::string_view text);
+  struct End {
+    std::string_view line;
+    size_t nodes;  // that stand above it
+    size_t first_label, labels;
+  };
+  Diagnostic bad(std::string_view line, const char* what) const;
+  Result<Node> node(size_t index) const;
+
+  std::string_view text_;
+  std::vector<std::string_view> nodes_;
+  std::vector<End> ends_;
+  std::vector<std::string_view> labels_;
+};
+
+// Reads back what to_text writes.
 Result<std::vector<Template>> from_text(std::string_view text);
+
+std::vector<std::string_view> words_of(std::string_view line);
+std::optional<term::Kind> kind_named(std::string_view name);
 
 }  // namespace coequal::idiom

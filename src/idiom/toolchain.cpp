@@ -102,8 +102,9 @@ bool is_shipped(const Toolchain& t, const std::string& version) {
 
 std::vector<Template> templates_for(const std::vector<Toolchain>& toolchains,
                                     const std::string& cache_dir, const Budget& budget) {
-  std::vector<Template> all = Library::shipped().templates();
-  const std::string shipped = to_text(all);
+  std::vector<Template> all;
+  std::string shipped;
+  for (const std::string_view text : shipped_texts()) shipped += text;
   for (const Toolchain& t : toolchains) {
     Result<toolchain::CompiledSource> compiled = compile_probes(t, cache_dir, budget);
     if (!compiled) continue;

@@ -33,7 +33,7 @@ std::string make_shipped_of_ptx(const std::string& folder, const std::string& na
                                 std::vector<Template> ships);
 // Whether the templates that ship were made with this toolchain.
 bool is_shipped(const Toolchain& toolchain, const std::string& version);
-// The templates that ship and those of the toolchains, each probed once and then read from the
+// The templates of the toolchains beyond those that ship, each probed once and then read from the
 // cache; toolchains that fail to compile the probes add none.
 std::vector<Template> templates_for(const std::vector<Toolchain>& toolchains,
                                     const std::string& cache_dir, const Budget& budget);

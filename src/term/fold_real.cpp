@@ -44,11 +44,21 @@ bool is_short(const Rational& c) {
   constexpr slong kBits = 12;
   return fmpz_bits(fmpq_numref(c.get())) <= kBits && fmpz_bits(fmpq_denref(c.get())) <= kBits;
 }
+// Whether a factor may be merged with another one. Two rounded constants stay apart: each may stand
+// for an exact value.
 bool merges(const Rational& c, const Rational& d) {
   const auto power_of_two = [](const Rational& x) {
     return exact_log2(x.sign() < 0 ? -x : x).has_value();
   };
   return power_of_two(c) || power_of_two(d) || (is_short(c) && is_short(d)) || is_short(c * d);
+}
+// The same of summands: rounded ones fill their mantissas.
+bool fills_mantissa(const Rational& c) {
+  constexpr slong kBits = 18;
+  return !c.is_integer() && fmpz_bits(fmpq_numref(c.get())) > kBits;
+}
+bool adds_up(const Rational& c, const Rational& d) {
+  return (!fills_mantissa(c) && !fills_mantissa(d)) || (c + d).is_zero();
 }
 
 }  // namespace
@@ -201,7 +211,7 @@ Folded TermStore::Folder::fold_add(const Term& a, const Term& b) {
     if (r && r->is_zero()) return x;  // also for infinite and undefined x
     if (r && s.kind(x) == Kind::Add)  // (d + y) + c: one finite constant
       for (int i = 0; i < 2; ++i)
-        if (const Rational* d = rational(s.child(x, i)))
+        if (const Rational* d = rational(s.child(x, i)); d && adds_up(*r, *d))
           return s.make(Kind::Add, {s.real(*r + *d), s.child(x, 1 - i)});
     if (is_infinity(c)) {
       if (is_infinity(x)) return s.payload(c) == s.payload(x) ? c : s.undefined();
@@ -228,8 +238,7 @@ Folded TermStore::Folder::fold_mul(const Term& a, const Term& b) {
       if (total(x)) return c;  // 0 * x needs x finite and defined
       continue;
     }
-    // c * (d * y), d and c not 0: the same poles and infinities. Two rounded constants stay apart:
-    // each may stand for an exact value.
+    // c * (d * y), d and c not 0: the same poles and infinities.
     if (r && s.kind(x) == Kind::Mul)
       for (int i = 0; i < 2; ++i)
         if (const Rational* d = rational(s.child(x, i)); d && !d->is_zero() && merges(*r, *d))
@@ -286,6 +295,7 @@ Folded TermStore::Folder::fold_copy_sign(const Term& magnitude, const Term& sign
     return is_negative_infinity(sign) ? negated(size) : size;
   }
   if (magnitude == sign) return magnitude;
+  if (const Rational* c = rational(magnitude); c && c->is_zero() && total(sign)) return magnitude;
   if (total(sign) && is_nonnegative(sign)) return s.make(Kind::Abs, {magnitude});
   if (s.kind(magnitude) == Kind::Abs) return s.make(Kind::CopySign, {s.child(magnitude, 0), sign});
   if (Folded y = negation_of(magnitude)) return s.make(Kind::CopySign, {*y, sign});
@@ -493,6 +503,14 @@ Folded TermStore::Folder::fold_real_of_bits(FloatFormat format, const Term& bits
       s.kind(fields[1].base) == Kind::BitsOfReal &&
       fields[1].low == layout_of(format_of(fields[1].base)).bits - 1)
     return s.make(Kind::CopySign, {s.child(fields[0].base, 0), s.child(fields[1].base, 0)});
+  // The sign of a value over a constant: of a zero, say.
+  if (layout.padding == 0 && fields.size() == 2 && fields[0].is_constant() &&
+      fields[0].width == layout.bits - 1 && !fields[1].is_constant() && fields[1].width == 1 &&
+      s.kind(fields[1].base) == Kind::BitsOfReal &&
+      fields[1].low == layout_of(format_of(fields[1].base)).bits - 1)
+    if (const DecodedFloat d = decode_float(format, fields[0].value);
+        d.cls == DecodedFloat::Class::Finite)
+      return s.make(Kind::CopySign, {s.real(d.value), s.child(fields[1].base, 0)});
   // A constant sign and exponent make the value linear in the mantissa (the magic-number conversion
   // of packed integers).
   const Fields head =

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "idiom/library.h"
 #include "idiom/recogniser.h"
 #include "term/evaluate.h"
 #include "term/print.h"
@@ -21,7 +22,10 @@ class Templates : public ::testing::Test {
   term::TermStore s;
   term::GroupId g = s.add_group({.name = "x"});
   Term x = s.leaf(g, {0, 0}), y = s.leaf(g, {1, 0});
-  const std::vector<Template>& shipped = Library::shipped().templates();
+  // What fills templates of 16-bit code.
+  term::GroupId g16 = s.add_group({.name = "h", .dtype = DType::BF16});
+  Term leaf_for(const Template& t) { return t.narrow ? s.leaf(g16, {0, 0}) : x; }
+  const std::vector<Template> shipped = Library::shipped().templates();
 
   Term meaning(const Template& t, std::vector<Term> args) {
     const auto& row = functions()[*find_function(t.function)];
@@ -55,6 +59,18 @@ TEST_F(Templates, TextReadsBackAsItWasWritten) {
   EXPECT_EQ(again->size(), shipped.size());
 }
 
+TEST_F(Templates, RootLabelsOfTheTextAreThoseOfTheTemplates) {
+  size_t at = 0;
+  for (const std::string_view text : shipped_texts()) {
+    const TemplateText read(text);
+    for (size_t i = 0; i < read.size(); ++i, ++at) {
+      const auto labels = read.root_labels(i);
+      EXPECT_EQ(root_labels(shipped[at]), std::vector<std::string>(labels.begin(), labels.end()))
+          << shipped[at].function << " " << shipped[at].origin;
+    }
+  }
+}
+
 TEST_F(Templates, BadTextIsRefused) {
   for (const char* bad : {"Frob 0", "Add 0 1 2", "hole", "RealConst 1/0", "hole 0\n= 1 exp f32",
                           "hole 0\nAdd 0 0", "hole 0\n= 0", "BvConst x:32"})
@@ -64,7 +80,7 @@ TEST_F(Templates, BadTextIsRefused) {
 TEST_F(Templates, AreReadAsTheirFunctions) {
   Recogniser recognise = recogniser();
   for (const Template& t : shipped) {
-    const std::vector<Term> args = arguments(t, x, y);
+    const std::vector<Term> args = arguments(t, leaf_for(t), y);
     const Recogniser::Reading r = recognise(instantiate(s, t, args));
     if (t.sizes && !(r.term == meaning(t, args))) {
       // The code of an even function of the argument itself.
@@ -90,7 +106,8 @@ TEST_F(Templates, FillingsMayFoldIntoTheCode) {
   // Of a known sign two comparisons of these become one, and choices around them go.
   const std::set<std::string> merged = {"acos f32 triton", "tgamma f64 plain", "tgamma f64 triton"};
   for (const Template& t : shipped) {
-    if (t.sizes) continue;  // a sign that is known may have been folded otherwise
+    // A sign that is known may have been folded otherwise.
+    if (t.sizes || t.narrow) continue;
     for (const Term& filling : fillings) {
       if (merged.contains(t.function + " " + t.origin) && has_sign(filling)) continue;
       const std::vector<Term> args = arguments(t, filling, y);
@@ -102,6 +119,25 @@ TEST_F(Templates, FillingsMayFoldIntoTheCode) {
                              << text(read) << "\nnot: " << text(exact);
     }
   }
+}
+
+TEST_F(Templates, OfNarrowCodeAreNotReadElsewhere) {
+  Recogniser recognise = recogniser();
+  const Term h = s.leaf(g16, {0, 0});
+  size_t narrow = 0;
+  for (const Template& t : shipped) {
+    if (!t.narrow) continue;
+    ++narrow;
+    const Term wide = instantiate(s, t, std::array{x});
+    EXPECT_EQ(recognise(wide).term, wide) << t.function << " " << t.origin;
+    const Term both = instantiate(s, t, std::array{s.make(Kind::Add, {x, h})});
+    EXPECT_EQ(recognise(both).term, both) << t.function << " " << t.origin;
+  }
+  EXPECT_GT(narrow, 0u);
+  // Of 16-bit values, too: without the library's constant they are what they are.
+  for (const Term& plain : {s.make(Kind::Exp2, {h}), s.make(Kind::Log2, {h}),
+                            s.make(Kind::Exp2, {s.make(Kind::Mul, {s.real(Rational(3, 7)), h})})})
+    EXPECT_EQ(recognise(plain).term, plain);
 }
 
 TEST_F(Templates, AreFoundAnywhereAndInEachOther) {
@@ -131,7 +167,7 @@ TEST_F(Templates, AreFoundAnywhereAndInEachOther) {
 TEST_F(Templates, NoNeighbourOfOneIsReadAsItsFunction) {
   size_t mutants = 0;
   for (const Template& t : shipped) {
-    const std::vector<Term> args = arguments(t, x, y);
+    const std::vector<Term> args = arguments(t, leaf_for(t), y);
     const Term original = instantiate(s, t, args), exact = meaning(t, args);
     for (size_t i = 0; i < t.nodes.size(); ++i) {
       Template mutant = t;
