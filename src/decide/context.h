@@ -79,6 +79,9 @@ struct Question {
   bool domains_known = false;
   CondId defined_a = kTrue, defined_b = kTrue;
   Resolver::Verdict canonical = Resolver::Verdict::Unknown;
+  // Sides of the declared equations that say something about the question: inputs at which they
+  // differ are no witness.
+  std::vector<std::pair<term::Term, term::Term>> instances;
 };
 
 using Procedure = std::optional<Answer> (*)(Context&, Question&, const Budget&);

@@ -85,9 +85,9 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
   for (size_t i = 0; i < pipeline().size(); ++i) {
     const ProcedureRow& row = pipeline()[i];
     if (!row.by_default) continue;
-    // The other procedures go by the terms, to which the equations were not applied.
-    if (!equations.empty() && row.procedure != decide_probable && row.procedure != decide_cases)
-      continue;
+    // Z3 goes by the terms, to which the equations were not applied; a witness may, if it is one at
+    // which they hold.
+    if (!equations.empty() && row.procedure == decide_z3) continue;
     if (budget.spent()) break;
     const StageTimer timer(context.statistics, std::string("decide.") + row.name);
     context.statistics.count(std::string("decide.") + row.name + ".asked");
@@ -98,8 +98,10 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
       if (row.procedure == decide_canonical && !snapped) {
         snapped = true;
         Term a2 = q.a, b2 = q.b;
-        if (context.options.assumes("constant-snap"))
-          a2 = context.snap(a2, ledger), b2 = context.snap(b2, ledger);
+        if (context.options.assumes("constant-snap")) {
+          const std::vector<Term> read = context.snap({q.a, q.b}, ledger);
+          a2 = read[0], b2 = read[1];
+        }
         if (context.options.assumes("softplus-threshold")) {
           const Term a3 = context.softplus(a2, budget), b3 = context.softplus(b2, budget);
           switched = !(a3 == a2) || !(b3 == b2);
@@ -155,9 +157,9 @@ Answer Decider::decide(const Term& a, const Term& b, const Budget& budget) {
       found->residual = residual_of(context, q);
     return *found;
   }
-  answer.reason = budget.spent()      ? "budget"
-                  : equations.empty() ? "no procedure answered"
-                                      : "the declared equations do not make the sides equal";
+  answer.reason = budget.spent()        ? "budget"
+                  : q.instances.empty() ? "no procedure answered"
+                                        : "the declared equations do not make the sides equal";
   answer.residual = residual_of(context, q);
   return answer;
 }

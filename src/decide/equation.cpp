@@ -290,6 +290,7 @@ class Solver {
         return open ? 1 + 2 * algebra_.atom(id).depth + (of_left.contains(id) ? 1u << 20 : 0) : 0;
       });
       if (!solution) continue;
+      question_.instances.emplace_back(left_side, right_side);
       std::vector<Solution> zeros;
       for (const AtomId other : factors) {
         if (other == factor) continue;

@@ -28,8 +28,7 @@ term::WordRange integer_range(DType dtype) {
 
 constexpr int kPrecisions[] = {96, 320, 1500};
 
-// Below this, the rounding of a constant or the polynomial of an inlined library function explains
-// a difference.
+// Below this, the polynomial of an inlined library function explains a difference.
 constexpr double kSmall = 0x1p-14;
 
 // Whether a value is too small for a normal float (or double).
@@ -461,20 +460,59 @@ bool PointSearch::overflows(const Term& root, const term::Assignment& at, bool d
   });
 }
 
-Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, Point point,
-                                 Difference kind, const Budget& budget) const {
+PointSearch::Asked PointSearch::ask(const Term& a, const Term& b) const {
+  // The polynomial of an inlined library function has many coefficients; a formula has few
+  // constants.
+  constexpr size_t kMany = 4;
+  Asked asked{a, b, {}, {}, false, false};
+  if (!options_.assumes("constant-snap")) return asked;
+  asked.slack.emplace(store_, a, b);
+  if (written_)
+    asked.written_slack.emplace(store_, written_->first, written_->second, &*asked.slack);
+  if (!options_.assumes("library-approximation")) return asked;
+  asked.approximated = asked.slack->one_sided() >= kMany;
+  // Code that builds floats from bits flushes results to zero where others go on.
+  asked.scaled = builds_floats(a) || builds_floats(b);
+  return asked;
+}
+
+PointSearch::Difference PointSearch::shown(const Asked& asked, const term::Assignment& at,
+                                           bool doubles) const {
   Value va, vb;
+  const Difference d = differ(asked.a, asked.b, at, &va, &vb);
+  if (d == Difference::None) return d;
+  if (d == Difference::OneSide && options_.assumes("domain-exclusion")) return Difference::None;
+  if (!equations_hold(at)) return Difference::None;
+  Value wa, wb;
+  if (written_ && differ(written_->first, written_->second, at, &wa, &wb) != d)
+    return Difference::None;
+  if (d != Difference::Values) return d;
+  const auto excused = [&](const Slack* slack, const Term& a, const Term& b, const Value& x,
+                           const Value& y) {
+    if (!slack) return false;
+    if ((asked.approximated || slack->has_too_many()) && is_small(a, b, at, x, y)) return true;
+    return slack->explains(x, y, at);
+  };
+  const auto pointer = [](const std::optional<Slack>& slack) { return slack ? &*slack : nullptr; };
+  if (asked.scaled && is_subnormal(va, doubles) && is_subnormal(vb, doubles))
+    return Difference::None;
+  if (excused(pointer(asked.slack), asked.a, asked.b, va, vb)) return Difference::None;
+  if (written_ && excused(pointer(asked.written_slack), written_->first, written_->second, wa, wb))
+    return Difference::None;
+  return d;
+}
+
+Refutation PointSearch::describe(const Asked& asked, const Assignment& at, Difference kind,
+                                 const Budget& budget) const {
+  const Term &a = written_ ? written_->first : asked.a, &b = written_ ? written_->second : asked.b;
+  const Ground g = ground({a, b});
+  Point point = placed(g, at);
   const bool overflow = overflows(a, assignment(g, point), g.doubles) ||
                         overflows(b, assignment(g, point), g.doubles);
-  const bool small_does_not_count =
-      kind == Difference::Values && rounding_excuses() && has_rounded_constant(g);
   const auto holds = [&](const Point& p) {
-    const term::MapAssignment at = assignment(g, p);
-    if (differ(a, b, at, &va, &vb) != kind) return false;
-    Value wa, wb;
-    if (written_ && differ(written_->first, written_->second, at, &wa, &wb) != kind) return false;
-    if (small_does_not_count && is_small(a, b, at, va, vb)) return false;
-    return overflow || (!overflows(a, at, g.doubles) && !overflows(b, at, g.doubles));
+    const term::MapAssignment there = assignment(g, p);
+    if (shown(asked, there, g.doubles) != kind) return false;
+    return overflow || (!overflows(a, there, g.doubles) && !overflows(b, there, g.doubles));
   };
   // Whole ranges of variables to zero first, then single ones; the effort is bounded.
   const Budget effort = budget.slice(0.5);
@@ -501,6 +539,7 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
     p = fitted(g, std::move(p));
     if (holds(p)) point = std::move(p);
   }
+  Value va, vb;
   CHECK(differ(a, b, assignment(g, point), &va, &vb) == kind);
   Refutation r;
   r.assignment = named(g, point);
@@ -512,21 +551,21 @@ Refutation PointSearch::describe(const Ground& g, const Term& a, const Term& b, 
   return r;
 }
 
-bool PointSearch::has_rounded_constant(const Ground& g) const {
-  // The polynomial of an inlined library function has many coefficients; a formula has few
-  // constants.
-  constexpr size_t kMany = 4;
-  std::set<Rational> rounded;
-  // A literal that people write has few digits; a rounded constant fills its mantissa.
-  for (const Rational& r : g.reals) {
-    if (beside_named_constant(r)) return true;
-    Rational odd = r.sign() < 0 ? -r : r;
-    for (int i = 0; i < 1200 && !odd.is_integer(); ++i) odd = odd * 2;
-    if (!odd.is_integer()) continue;  // a quotient that the terms' own folding made, exact
-    while (!odd.is_zero() && (odd / 2).is_integer()) odd = odd / 2;
-    if (odd > Rational(1 << 18)) rounded.insert(r);
-  }
-  return rounded.size() >= kMany;
+bool PointSearch::equations_hold(const term::Assignment& at) const {
+  constexpr int kPrecision = 600, kZeroBits = -400;
+  return std::all_of(equal_.begin(), equal_.end(), [&](const std::pair<Term, Term>& sides) {
+    term::Evaluator evaluate = term::make_evaluator(store_, at, kPrecision);
+    const Value l = evaluate(sides.first), r = evaluate(sides.second);
+    if (l.kind == Value::Kind::Undefined || r.kind == Value::Kind::Undefined) return true;
+    if (const auto same = term::same_value(l, r)) return *same;
+    if (l.kind != Value::Kind::Real || r.kind != Value::Kind::Real) return false;
+    // Irrational values that all these bits do not tell apart.
+    const term::Ball x = l.exact ? term::Ball(*l.exact, kPrecision) : l.ball,
+                     y = r.exact ? term::Ball(*r.exact, kPrecision) : r.ball;
+    term::Ball gap;
+    arb_sub(gap.get(), x.get(), y.get(), kPrecision);
+    return std::abs(gap.midpoint()) + gap.radius() < std::ldexp(1, kZeroBits);
+  });
 }
 
 bool PointSearch::builds_floats(const Term& t) const {
@@ -543,50 +582,25 @@ bool PointSearch::builds_floats(const Term& t) const {
 std::optional<Refutation> PointSearch::refute(const Term& a, const Term& b,
                                               const Budget& budget) const {
   const Ground g = ground({a, b});
-  const bool rounded = rounding_excuses() && has_rounded_constant(g);
-  const bool rounded_as_written = written_ && rounding_excuses() &&
-                                  has_rounded_constant(ground({written_->first, written_->second}));
-  // Code that builds floats from bits flushes results to zero where others go on.
-  const bool scaled = rounding_excuses() && (builds_floats(a) || builds_floats(b));
+  const Asked asked = ask(a, b);
   std::optional<std::pair<Point, Difference>> found, overflowing;
-  const bool sides_count = !options_.assumes("domain-exclusion");
   for_each_point(g, budget, [&](const Point& p) {
-    Value va, vb;
     const term::MapAssignment at = assignment(g, p);
-    const Difference d = differ(a, b, at, &va, &vb);
-    if (d == Difference::None || (d == Difference::OneSide && !sides_count)) return false;
+    const Difference d = shown(asked, at, g.doubles);
+    if (d == Difference::None) return false;
     if (overflows(a, at, g.doubles) || overflows(b, at, g.doubles)) {
       if (!overflowing) overflowing = {p, d};
       return false;
     }
-    if (rounded && d == Difference::Values && is_small(a, b, at, va, vb)) return false;
-    if (scaled && d == Difference::Values && is_subnormal(va, g.doubles) &&
-        is_subnormal(vb, g.doubles))
-      return false;
-    if (written_) {
-      Value wa, wb;
-      if (differ(written_->first, written_->second, at, &wa, &wb) != d) return false;
-      if (rounded_as_written && d == Difference::Values &&
-          is_small(written_->first, written_->second, at, wa, wb))
-        return false;
-    }
     found = {p, d};
     return true;
   });
-  if (!found && !rounded) found = overflowing;
+  if (!found && !asked.approximated) found = overflowing;
   if (!found) return std::nullopt;
-  if (written_) {
-    PointSearch both = *this;
-    both.written_ = {a, b};
-    return both.confirm(written_->first, written_->second, named(g, found->first), budget);
-  }
-  return describe(g, a, b, std::move(found->first), found->second, budget);
+  return describe(asked, named(g, found->first), found->second, budget);
 }
 
-std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b,
-                                               const Assignment& candidate,
-                                               const Budget& budget) const {
-  const Ground g = ground({a, b});
+PointSearch::Point PointSearch::placed(const Ground& g, const Assignment& candidate) const {
   Point p;
   for (const Variable& v : g.variables) {
     if (v.is_scalar) {
@@ -597,15 +611,18 @@ std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b,
       p.push_back(it == candidate.cells.end() ? Rational(0) : it->second);
     }
   }
-  p = fitted(g, std::move(p));
-  Value va, vb;
-  const Difference d = differ(a, b, assignment(g, p), &va, &vb);
-  if (d == Difference::None || (d == Difference::OneSide && options_.assumes("domain-exclusion")))
-    return std::nullopt;
-  if (d == Difference::Values && rounding_excuses() && has_rounded_constant(g) &&
-      is_small(a, b, assignment(g, p), va, vb))
-    return std::nullopt;
-  return describe(g, a, b, std::move(p), d, budget);
+  return fitted(g, std::move(p));
+}
+
+std::optional<Refutation> PointSearch::confirm(const Term& a, const Term& b,
+                                               const Assignment& candidate,
+                                               const Budget& budget) const {
+  const Ground g = ground({a, b});
+  const Asked asked = ask(a, b);
+  const Point p = placed(g, candidate);
+  const Difference d = shown(asked, assignment(g, p), g.doubles);
+  if (d == Difference::None) return std::nullopt;
+  return describe(asked, named(g, p), d, budget);
 }
 
 std::optional<Assignment> PointSearch::satisfy(const Term& condition, const Budget& budget) const {

@@ -13,6 +13,7 @@
 #include "base/budget.h"
 #include "base/options.h"
 #include "decide/decider.h"
+#include "decide/slack.h"
 #include "term/assignment.h"
 #include "term/evaluate.h"
 #include "term/store.h"
@@ -31,6 +32,11 @@ class PointSearch {
   // The terms with their constants as written, where those asked about have them read as what they
   // stand for: a difference has to show in both.
   void set_written(const term::Term& a, const term::Term& b) { written_ = {a, b}; }
+
+  // Pairs of terms that are taken to be equal: a difference has to show where they are.
+  void set_equations(std::vector<std::pair<term::Term, term::Term>> equal) {
+    equal_ = std::move(equal);
+  }
 
   // A confirmed difference of a and b, made small; nothing if none of the points shows one.
   std::optional<Refutation> refute(const term::Term& a, const term::Term& b,
@@ -84,19 +90,29 @@ class PointSearch {
                 const term::Value& va, const term::Value& vb) const;
   bool shown_by_code(const term::Assignment& at, const term::Value& va,
                      const term::Value& vb) const;
-  bool has_rounded_constant(const Ground& ground) const;
+  bool equations_hold(const term::Assignment& at) const;
   bool builds_floats(const term::Term& t) const;
-  // Whether a tiny difference may be a rounded constant's or an approximation's.
-  bool rounding_excuses() const {
-    return options_.assumes("library-approximation") && options_.assumes("constant-snap");
-  }
   bool overflows(const term::Term& t, const term::Assignment& at, bool doubles) const;
-  Refutation describe(const Ground& ground, const term::Term& a, const term::Term& b, Point point,
-                      Difference kind, const Budget& budget) const;
+  // The terms of one search, and which differences do not count.
+  struct Asked {
+    term::Term a, b;
+    // What the rounding of literals may explain (the assumption `constant-snap`).
+    std::optional<Slack> slack, written_slack;
+    bool approximated;  // perhaps one side is an approximation of the other
+    bool scaled;        // one side may flush small results to zero
+  };
+  Asked ask(const term::Term& a, const term::Term& b) const;
+  // The difference at a point, if it counts.
+  Difference shown(const Asked& asked, const term::Assignment& at, bool doubles) const;
+  Point placed(const Ground& ground, const Assignment& candidate) const;
+  // Makes a difference small; one of the terms as written, if those are others.
+  Refutation describe(const Asked& asked, const Assignment& at, Difference kind,
+                      const Budget& budget) const;
 
   const term::TermStore& store_;
   const Options& options_;
   std::optional<std::pair<term::Term, term::Term>> code_, written_;
+  std::vector<std::pair<term::Term, term::Term>> equal_;
 };
 
 }  // namespace coequal::decide

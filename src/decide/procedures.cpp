@@ -49,31 +49,22 @@ std::optional<Answer> decide_canonical(Context& context, Question& q, const Budg
 PointSearch search_points(const Context& context, const Question& q) {
   PointSearch points(context.store, context.options);
   if (!(q.code_a == q.written_a) || !(q.code_b == q.written_b)) points.set_code(q.code_a, q.code_b);
+  if (!(q.a == q.written_a) || !(q.b == q.written_b)) points.set_written(q.written_a, q.written_b);
+  points.set_equations(q.instances);
   return points;
 }
-
-namespace {
-
-// A difference of the sides, with their constants as written.
-std::optional<Refutation> search(Context& context, const Question& q, const Budget& budget) {
-  PointSearch points = search_points(context, q);
-  if (!(q.a == q.written_a) || !(q.b == q.written_b)) points.set_written(q.written_a, q.written_b);
-  return points.refute(q.a, q.b, budget);
-}
-
-}  // namespace
 
 std::optional<Answer> decide_refute_quickly(Context& context, Question& q, const Budget& budget) {
   // Equal forms up to an unfinished proof are not worth the points.
   if (q.canonical == Resolver::Verdict::Likely) return std::nullopt;
-  auto found = search(context, q, budget);
+  auto found = search_points(context, q).refute(q.a, q.b, budget);
   if (!found || found->overflow_only) return std::nullopt;
   return refuted(std::move(*found));
 }
 
 std::optional<Answer> decide_refute(Context& context, Question& q, const Budget& budget) {
   if (q.canonical == Resolver::Verdict::Likely) return std::nullopt;
-  auto found = search(context, q, budget);
+  auto found = search_points(context, q).refute(q.a, q.b, budget);
   if (!found) return std::nullopt;
   if (found->overflow_only && context.options.assumes("no-overflow")) {
     Answer answer;

@@ -383,11 +383,8 @@ std::optional<Answer> decide_z3(Context& context, Question& q, const Budget& bud
       case z3::unsat:
         return proved("z3");
       case z3::sat: {
-        const PointSearch search = search_points(context, q);
-        const Assignment candidate = translate.candidate(solver.get_model());
-        auto found = search.confirm(q.a, q.b, candidate, budget);
-        if (found && !(q.a == q.written_a && q.b == q.written_b))
-          found = search.confirm(q.written_a, q.written_b, found->assignment, budget);
+        auto found = search_points(context, q)
+                         .confirm(q.a, q.b, translate.candidate(solver.get_model()), budget);
         if (!found || (found->overflow_only && context.options.assumes("no-overflow")))
           return std::nullopt;
         Answer answer;

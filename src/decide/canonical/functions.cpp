@@ -59,7 +59,14 @@ Value Algebra::log_of_rational(const Rational& c) {
   };
   if (const auto primes = factorize(c)) {
     std::vector<Value> terms;
-    for (const auto& [p, k] : *primes) terms.push_back(p == 2 ? number(k) : scale(log_atom(p), k));
+    for (const auto& [p, k] : *primes) {
+      if (p == 5) {  // of the two symbols for it that of 10 is kept
+        terms.push_back(scale(symbol(term::NamedConstant::Log2_10), k));
+        terms.push_back(number(-k));
+      } else {
+        terms.push_back(p == 2 ? number(k) : scale(log_atom(p), k));
+      }
+    }
     return sum(std::move(terms));
   }
   return c > Rational(1) ? log_atom(c) : negate(log_atom(Rational(1) / c));
@@ -100,6 +107,11 @@ Value Algebra::exp2(const Value& a) {
       continue;
     }
     const auto id = single(t.m);
+    if (id && atoms_[*id].kind == AtomKind::Symbol &&
+        atoms_[*id].a == static_cast<uint32_t>(term::NamedConstant::Log2_10)) {
+      rest = mul(rest, rational_power(Rational(10), t.c));
+      continue;
+    }
     if (id && atoms_[*id].kind == AtomKind::Log) {
       const Value w = atoms_[*id].args[0];
       // The logarithm is defined, so w > 0; a product's factors may be negative in pairs.

@@ -1,4 +1,6 @@
 // Which rounded constants are read as what.
+#include <cmath>
+
 #include "decide/snap.h"
 #include "fixture.h"
 
@@ -36,6 +38,56 @@ TEST_F(Snaps, TheNearestFloatOnly) {
             "159577/200000");  // six digits: not the float nearest to sqrt(2 / pi)
   EXPECT_EQ(meaning(f32(0.79788456f)), "sqrt(2/pi)");
   EXPECT_EQ(meaning(f32(0.123456789f)), "");  // says no more than its bits
+}
+
+TEST_F(Snaps, SmallMultiplesAndRootsToo) {
+  for (const auto& [value, name] :
+       {std::pair(2.302585093f, "ln(10)"), std::pair(0.6666666667f, "2/3"),
+        std::pair(0.86602540378f, "sqrt(3/4)"), std::pair(2.50662827463f, "2 sqrt(pi/2)")}) {
+    EXPECT_EQ(meaning(f32(value)), name);
+    // The neighbours in floats stand for something else, if for anything.
+    EXPECT_NE(meaning(f32(std::nextafter(value, 0.0f))), name);
+    EXPECT_NE(meaning(f32(std::nextafter(value, 100.0f))), name);
+  }
+  EXPECT_EQ(meaning(f32(1.7724538509f)), "sqrt(pi)");
+  EXPECT_EQ(meaning(f32(0.0174532925f)), "1/180 pi");
+  EXPECT_EQ(meaning(f32(57.2957795131f)), "180 1/pi");
+  EXPECT_EQ(meaning(f64(2.302585092994045684)), "ln(10)");
+  EXPECT_EQ(meaning(f64(0.017453292519943295769)), "1/180 pi");
+  EXPECT_EQ(meaning(f64(2.0 / 3.0)), "2/3");
+}
+
+TEST_F(Snaps, ProductsOfLiterals) {
+  // Rounded once more by the compiler, or kept by the terms' own folding.
+  EXPECT_EQ(meaning(f32(0.3f * 1.44269504f)), "3/10 log2(e)");
+  EXPECT_EQ(meaning(f64(double{0.3f} * double{1.44269504f})), "3/10 log2(e)");
+  EXPECT_EQ(meaning(f32(0.3001f * 1.44269504f)), "");
+  // The root of the rounded square is one unit below the nearest float.
+  EXPECT_EQ(meaning(f32(std::sqrt(2.0f / 3.14159265358979f))), "sqrt(2/pi)");
+}
+
+TEST_F(Snaps, ASecondLiteralContinuesTheFirst) {
+  const Term whole = mul(store.symbol(NamedConstant::Pi), x());
+  const auto split = [&](float high, float low) {
+    return add(mul(f32(high), x()), mul(f32(low), x()));
+  };
+  EXPECT_PROVED(split(3.14159274f, -8.74227766e-8f), whole);
+  // 3.140625 is not read as pi: the second literal is all the rest.
+  EXPECT_PROVED(split(3.140625f, 9.67653589793e-4f), whole);
+  EXPECT_NE(outcome(split(3.140625f, 9.6766e-4f), whole), Outcome::Proved);
+}
+
+TEST_F(Snaps, DifferencesWithinTheRoundingOfLiteralsAreNone) {
+  // Neither literal is known; as reals the sum of the first two may be the third.
+  const Term sum = add(mul(f32(0.12345671f), x()), mul(f32(0.34567891f), x()));
+  const auto product = [&](float c) { return mul(f32(c), x()); };
+  EXPECT_EQ(outcome(sum, product(0.12345671f + 0.34567891f)), Outcome::Undecided);
+  EXPECT_REFUTED(sum, product(0.4691358f));
+  EXPECT_REFUTED(product(0.12345671f), product(std::nextafter(0.12345671f, 1.0f)));
+  // What both sides share explains nothing.
+  const Term five = add(add(add(sum, mul(f32(0.78912345f), y())), mul(f32(0.91234567f), z())),
+                        mul(f32(0.56789123f), mul(x(), y())));
+  EXPECT_REFUTED(five, add(five, mul(c(Rational::power_of_two(-40)), z())));
 }
 
 TEST_F(Snaps, DecisionsListWhatTheyRead) {
