@@ -27,6 +27,15 @@ std::optional<Ends> ends_of(const term::TermStore& store, tensor::MotionTable& m
   return Ends{__int128{r->known} + moved.min + r->low, __int128{r->known} + moved.max + r->high};
 }
 
+// Whether the term is written with at most so many nodes, each counted as often as it stands there:
+// ranges are found anew for each of them.
+bool is_short(const term::TermStore& store, const Term& t, int& left) {
+  if (--left < 0) return false;
+  for (int i = 0; i < store.arity(t); ++i)
+    if (!is_short(store, store.child(t, i), left)) return false;
+  return true;
+}
+
 std::optional<bool> by_ranges(const term::TermStore& store, tensor::MotionTable& motions,
                               const Term& c, const IndexLimits& limits, int depth) {
   constexpr int kMostNested = 8;
@@ -285,10 +294,13 @@ std::optional<bool> by_values(const term::TermStore& store, tensor::MotionTable&
 
 std::optional<bool> known_truth(const term::TermStore& store, tensor::MotionTable& motions,
                                 const Term& condition, const Term& guard) {
-  IndexLimits limits;
-  if (guard.valid()) add_limits(store, guard, true, limits);
-  const auto known = by_ranges(store, motions, condition, limits, 0);
-  return known ? known : by_values(store, motions, condition, guard);
+  int nodes = 64;
+  if (is_short(store, condition, nodes)) {
+    IndexLimits limits;
+    if (guard.valid()) add_limits(store, guard, true, limits);
+    if (const auto known = by_ranges(store, motions, condition, limits, 0)) return known;
+  }
+  return by_values(store, motions, condition, guard);
 }
 
 bool is_impossible(const term::TermStore& store, tensor::MotionTable& motions, const Term& guard) {

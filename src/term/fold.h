@@ -45,6 +45,7 @@ struct TermStore::Folder {
   Folded fold_real_comparison(Kind kind, const Term& a, const Term& b);
   Folded fold_word_comparison(Kind kind, const Term& a, const Term& b);
   Folded fold_logic(Kind kind, const Term& a, const Term& b);
+  Folded fold_extreme_of_words(const Term& condition, const Term& a, const Term& b);
   Folded fold_select(const Term& condition, const Term& a, const Term& b);
   Term negate(const Term& condition) { return s.make(Kind::Not, {condition}); }
 
@@ -56,6 +57,7 @@ struct TermStore::Folder {
   Folded fold_shift(Kind kind, const Term& a, const Term& amount);
   Folded fold_divide(Kind kind, const Term& a, const Term& b);
   Folded fold_sign_extend(const Term& x, int width);
+  Folded fold_narrow_word(const Term& word, int width);
   Folded fold_bv_of_real(const Term& x, bool is_signed, int width);
   Folded add_to_fields(const Term& x, uint64_t c);
   // factor * rest, the factor 1 if there is none.

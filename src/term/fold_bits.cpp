@@ -299,6 +299,8 @@ Folded TermStore::Folder::fold_bits(Kind kind, std::span<const Term> args, uint6
     case Kind::BvExtract: {
       const int low = static_cast<int>(payload);
       if (width == s.type(a).width) return a;
+      if (low == 0 && s.kind(a) == Kind::BvOfReal)
+        if (Folded narrow = fold_narrow_word(a, width)) return narrow;
       return from_fields(slice(fields_of(a), low, width));
     }
     case Kind::BvConcat: {
@@ -557,9 +559,59 @@ Folded TermStore::Folder::fold_sign_extend(const Term& x, int width) {
   return from_fields(std::move(fields));
 }
 
+// The low bits of the word of a number, where a word of that width holds what the wide one does.
+Folded TermStore::Folder::fold_narrow_word(const Term& word, int width) {
+  // Bounds that two levels of minima and maxima set.
+  std::optional<Rational> low, high;
+  std::vector<std::pair<bool, const Rational*>> levels;  // whether a minimum; with what
+  Term x = s.child(word, 0);
+  for (int level = 0; level < 2 && (s.kind(x) == Kind::Min || s.kind(x) == Kind::Max); ++level) {
+    const int at = rational(s.child(x, 0)) ? 0 : 1;
+    const Rational* c = rational(s.child(x, at));
+    if (!c) break;
+    levels.emplace_back(s.kind(x) == Kind::Min, c);
+    x = s.child(x, 1 - at);
+  }
+  for (auto it = levels.rbegin(); it != levels.rend(); ++it) {
+    const auto& [smaller, c] = *it;
+    if (smaller) {
+      if (low && *c < *low) low = *c;
+      high = high && *high < *c ? *high : *c;
+    } else {
+      if (high && *high < *c) high = *c;
+      low = low && *c < *low ? *low : *c;
+    }
+  }
+  const WordRange wide = word_range(s.type(word).width, s.payload(word) == 1);
+  for (const bool is_signed : {true, false}) {
+    const WordRange narrow = word_range(width, is_signed);
+    // Either no value is beyond an end of either word, or the ends are the same.
+    const bool below = low && !(*low < narrow.low) && !(*low < wide.low);
+    const bool above = high && !(narrow.high < *high) && !(wide.high < *high);
+    if ((below || narrow.low == wide.low) && (above || narrow.high == wide.high))
+      return s.make(Kind::BvOfReal, {s.child(word, 0)}, is_signed, width);
+  }
+  return std::nullopt;
+}
+
 Folded TermStore::Folder::fold_bv_of_real(const Term& x, bool is_signed, int width) {
+  // A minimum with what is no less than the greatest word is left to the clamping, and a maximum
+  // with what is no more than the least one; one level below, too.
+  const WordRange range = word_range(width, is_signed);
+  const auto idle = [&](const Term& t) -> std::optional<Term> {
+    for (int i = 0; i < 2 && (s.kind(t) == Kind::Min || s.kind(t) == Kind::Max); ++i)
+      if (const Rational* c = rational(s.child(t, i));
+          c && (s.kind(t) == Kind::Min ? !(*c < range.high) : !(range.low < *c)))
+        return s.child(t, 1 - i);
+    return std::nullopt;
+  };
+  if (const auto rest = idle(x)) return s.make(Kind::BvOfReal, {*rest}, is_signed, width);
+  for (int i = 0; i < 2 && (s.kind(x) == Kind::Min || s.kind(x) == Kind::Max); ++i) {
+    const auto rest = rational(s.child(x, i)) ? idle(s.child(x, 1 - i)) : std::nullopt;
+    if (rest)
+      return s.make(Kind::BvOfReal, {s.make(s.kind(x), {*rest, s.child(x, i)})}, is_signed, width);
+  }
   if (is_infinity(x)) {
-    const WordRange range = word_range(width, is_signed);
     return s.bits(wrapped_bits(is_negative_infinity(x) ? range.low : range.high, width), width);
   }
   if (const Rational* c = rational(x)) {

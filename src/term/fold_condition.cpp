@@ -189,6 +189,30 @@ Folded TermStore::Folder::fold_logic(Kind kind, const Term& a, const Term& b) {
   return std::nullopt;
 }
 
+// The smaller or larger one of a constant and of the word of a real is the word of the smaller or
+// larger real: such words are clamped, which keeps the order.
+Folded TermStore::Folder::fold_extreme_of_words(const Term& condition, const Term& a,
+                                                const Term& b) {
+  const Kind kind = s.kind(condition);
+  if (kind != Kind::BvSlt && kind != Kind::BvUlt) return std::nullopt;
+  const Term x = s.child(condition, 0), y = s.child(condition, 1);
+  const bool smaller = a == x && b == y;
+  if (!smaller && !(a == y && b == x)) return std::nullopt;
+  const bool is_signed = kind == Kind::BvSlt;
+  for (int swap = 0; swap < 2; ++swap) {
+    const Term& word = swap ? y : x;
+    const std::optional<uint64_t> c = s.as_bits(swap ? x : y);
+    if (!c || s.kind(word) != Kind::BvOfReal || (s.payload(word) == 1) != is_signed) continue;
+    const int width = s.type(word).width;
+    if (!is_signed && *c >> 63) return std::nullopt;
+    const Term number = s.real(is_signed ? sign_extended(*c, width) : static_cast<int64_t>(*c));
+    return s.make(Kind::BvOfReal,
+                  {s.make(smaller ? Kind::Min : Kind::Max, {s.child(word, 0), number})}, is_signed,
+                  width);
+  }
+  return std::nullopt;
+}
+
 Folded TermStore::Folder::fold_select(const Term& condition, const Term& a, const Term& b) {
   if (std::optional<bool> c = s.as_bool(condition)) return *c ? a : b;
   if (a == b && !poison(condition)) return a;
@@ -213,6 +237,7 @@ Folded TermStore::Folder::fold_select(const Term& condition, const Term& a, cons
     const int width = s.type(a).width;
     if (p == 1 && q == 0) return s.make(Kind::BvOfBool, {condition}, 0, width);
     if (p == 0 && q == 1) return s.make(Kind::BvOfBool, {negate(condition)}, 0, width);
+    return fold_extreme_of_words(condition, a, b);
   }
   return std::nullopt;
 }

@@ -124,7 +124,15 @@ bool TermStore::Folder::is_nonnegative(const Term& x, int depth) const {
   }
 }
 
-bool TermStore::Folder::is_integer_valued(const Term& x) const {
+bool TermStore::Folder::is_integer_valued(const Term& t) const {
+  // Clamped to integers.
+  Term x = t;
+  for (int level = 0; level < 2 && (s.kind(x) == Kind::Min || s.kind(x) == Kind::Max); ++level)
+    for (int i = 0; i < 2; ++i)
+      if (const Rational* c = rational(s.child(x, i)); c && c->is_integer()) {
+        x = s.child(x, 1 - i);
+        break;
+      }
   switch (s.kind(x)) {
     case Kind::RealOfSigned:
     case Kind::RealOfUnsigned:
