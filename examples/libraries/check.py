@@ -71,11 +71,14 @@ def labelled(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Gradients of fn by its floats; the gradient of its result is the first argument."""
+    """Gradients of fn by its floats; the gradient of its result is the first argument.
+
+    All are copies: some kernels put gradients where the arguments were.
+    """
 
     def backward(result_gradient: Any, *args: Any) -> Any:
-        args = tuple(a.detach().requires_grad_() if a.is_floating_point() else a for a in args)
-        return torch.autograd.grad(fn(*args), [a for a in args if a.requires_grad], result_gradient)
+        args = tuple(a.clone().detach().requires_grad_() if a.is_floating_point() else a for a in args)
+        return torch.autograd.grad(fn(*args), [a for a in args if a.requires_grad], result_gradient.clone())
 
     return backward
 
@@ -92,7 +95,7 @@ def rotated_pair(q: Any, k: Any, cos: Any, sin: Any) -> Any:
 
 
 def liger_rotary(q: Any, k: Any, cos: Any, sin: Any) -> Any:
-    q, k = q.transpose(1, 2), k.transpose(1, 2)
+    q, k = q.clone().transpose(1, 2), k.clone().transpose(1, 2)  # it works in place
     cos, sin = torch.cat([cos, cos], -1)[None], torch.cat([sin, sin], -1)[None]
     return tuple(x.transpose(1, 2) for x in liger("rope")(q, k, cos, sin))
 
@@ -128,6 +131,82 @@ def shifted(x: Any) -> Any:
 
 def l2(x: Any) -> Any:
     return x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6)
+
+
+def added(norm: Callable[..., Any]) -> Callable[..., Any]:
+    """The sum of two and its norm."""
+    return lambda x, r, *weights: (norm(x + r, *weights), x + r)
+
+
+def in_place(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """fn, which changes its first two arguments, on copies: what it leaves there."""
+
+    def copied(x: Any, r: Any, *args: Any) -> Any:
+        x, r = x.clone(), r.clone()
+        fn(x, r, *args)
+        return x, r
+
+    return copied
+
+
+def total_variation(p: Any, q: Any) -> Any:
+    return 0.5 * (p - q).abs().sum() / p.shape[0]
+
+
+def routed(gates: Any) -> Any:
+    """The two experts with the largest gates, and their share."""
+    weights = torch.softmax(gates, -1)
+    return torch.topk(weights, 2, -1)
+
+
+def gems_routed(gates: Any) -> Any:
+    shape = (gates.shape[0], 2)
+    weights = torch.empty(shape, device="cuda")
+    experts, rows = (torch.empty(shape, dtype=torch.int32, device="cuda") for _ in range(2))
+    gems("topk_softmax")(weights, experts, rows, gates)
+    return weights, experts.long()
+
+
+def gems_summed(x: Any) -> Any:
+    out = torch.empty((x.shape[0], x.shape[2]), device="cuda")
+    gems("moe_sum")(x, out)
+    return out
+
+
+def local_sums(x: Any) -> Any:
+    """Running sums that begin anew every 16 steps."""
+    batch, time, heads = x.shape
+    return x.view(batch, time // 16, 16, heads).cumsum(2).view(x.shape)
+
+
+def pooled(x: Any) -> Any:
+    """Means of 32 steps each; the last part is shorter."""
+    return torch.stack([part.mean(1) for part in x.split(32, 1)], 1)
+
+
+def retained(q: Any, k: Any, v: Any, g: Any) -> Any:
+    """Linear attention with a decay: g are logarithms, by head."""
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    sums = g.transpose(1, 2).cumsum(-1)
+    decay = torch.exp((sums[..., :, None] - sums[..., None, :]).tril()).tril()
+    return ((q @ k.transpose(-1, -2)) * decay * q.shape[-1] ** -0.5 @ v).transpose(1, 2)
+
+
+def hadamard(x: Any) -> Any:
+    """By Sylvester's construction."""
+    matrix = torch.ones((1, 1), device="cuda")
+    while matrix.shape[0] < x.shape[-1]:
+        matrix = torch.cat([torch.cat([matrix, matrix], 1), torch.cat([matrix, -matrix], 1)], 0)
+    return x @ matrix
+
+
+def recurrent(x: Any, g: Any) -> Any:
+    """h = exp(g) h + x, step by step."""
+    h, out = torch.zeros_like(x[:, 0]), []
+    for t in range(x.shape[1]):
+        h = g[:, t].exp() * h + x[:, t]
+        out.append(h)
+    return torch.stack(out, 1)
 
 
 gelu_tanh = functools.partial(F.gelu, approximate="tanh")
@@ -189,6 +268,68 @@ ENTRIES: list[tuple[Any, ...]] = [
     ("fla.parallel_attn", fla("ops.attn.parallel_attn"), causal_attention, *[S((1, 5, 2, 16))] * 3),
 ]  # fmt: skip
 
+MORE: list[tuple[Any, ...]] = [
+    ("gems.instance_norm", gems("instance_norm"), lambda x, w, b: F.instance_norm(x, None, None, w, b),
+     IMAGE, CHANNEL, CHANNEL),
+    ("gems.skip_layer_norm", lambda x, r, w, b: gems("skip_layer_norm")(x, r, (37,), w, b),
+     lambda x, r, w, b: layer(x + r, w, b), X, X, ROW, ROW),
+    ("gems.fused_add_rms_norm", in_place(lambda x, r, w: gems("fused_add_rms_norm")(x, r, (37,), w)), added(rms),
+     X, X, ROW),
+    ("gems.weight_norm", first(given(gems("weight_norm_interface"), 0)), lambda v, g: torch._weight_norm(v, g, 0),
+     X, S((3, 1), above=0)),
+    ("gems.nll_loss", first(gems("nll_loss_forward")), F.nll_loss, X, LABELS),
+    ("gems.mse_loss", gems("mse_loss"), F.mse_loss, X, X),
+    ("gems.softmax_backward", lambda g, y: gems("softmax_backward")(g, y, 1, None),
+     lambda g, y: g * y - y * (g * y).sum(1, keepdim=True), X, X),
+    ("gems.log_softmax_backward", lambda g, y: gems("log_softmax_backward")(g, y, 1, None),
+     lambda g, y: g - y.exp() * g.sum(1, keepdim=True), X, X),
+    ("gems.glu", gems("glu"), F.glu, S((3, 38))),
+    ("gems.prelu", gems("prelu"), F.prelu, X, S((1,))),
+    ("gems.vector_norm", given(gems("vector_norm"), 2, [1]), given(torch.linalg.vector_norm, 2, [1]), X),
+    ("gems.std", given(gems("std"), [1]), given(torch.std, [1]), X),
+    ("gems.max_dim", first(given(gems("max_dim"), 1)), first(given(torch.max, 1)), X),
+    ("gems.cummax", first(given(gems("cummax"), 1)), first(given(torch.cummax, 1)), X),
+    ("gems.topk", first(given(gems("topk"), 3)), first(given(torch.topk, 3)), S((3, 8))),
+    ("gems.embedding", gems("embedding"), lambda w, i: F.embedding(i, w), S((11, 40)),
+     S((2, 5), "i64", min=0, max=10)),
+    ("gems.scatter", lambda x, i, y: gems("scatter")(x, 1, i, y), lambda x, i, y: torch.scatter(x, 1, i, y),
+     X, S((3, 1), "i64", min=0, max=36), S((3, 1))),
+    ("gems.scatter_add", lambda x, i, y: gems("scatter_add_")(x.clone(), 1, i, y),
+     lambda x, i, y: torch.scatter_add(x, 1, i, y), X, S((3, 5), "i64", min=0, max=36), S((3, 5))),
+    ("gems.masked_fill", given(gems("masked_fill"), 2.5), given(torch.masked_fill, 2.5), X, S((3, 37), "bool")),
+    ("gems.where", gems("where_self"), torch.where, S((3, 37), "bool"), X, X),
+    ("gems.upsample_nearest2d", given(gems("upsample_nearest2d"), (7, 9)),
+     lambda x: F.interpolate(x, size=(7, 9), mode="nearest"), S((1, 2, 4, 5))),
+    ("gems.upsample_bicubic2d", given(gems("upsample_bicubic2d"), (7, 9)),
+     lambda x: F.interpolate(x, size=(7, 9), mode="bicubic"), S((1, 2, 4, 5))),
+    ("gems.conv2d", gems("conv2d"), F.conv2d, S((1, 3, 9, 10)), S((4, 3, 3, 3))),
+    ("gems.addmm", gems("addmm"), torch.addmm, ROW, S((5, 40)), S((40, 37))),
+    ("gems.bmm", gems("bmm"), torch.bmm, S((2, 17, 20)), S((2, 20, 13))),
+    ("gems.avg_pool2d gradient", lambda g, x: gems("avg_pool2d_backward")(g, x, 3, 2, 1, False, True, None),
+     first(gradient(given(F.avg_pool2d, 3, 2, 1))), S((2, 6, 3, 2)), IMAGE),
+    ("gems.moe_sum", gems_summed, lambda x: x.sum(1), S((5, 4, 40))),
+    ("gems.topk_softmax", gems_routed, routed, S((5, 8))),
+    ("gems.hadamard_transform", gems("hadamard_transform"), hadamard, S((4, 16))),
+    ("liger.geglu gradient", gradient(liger("geglu")), gradient(lambda a, b: gelu_tanh(a) * b), X, X, X),
+    ("liger.softmax gradient", gradient(liger("softmax")), gradient(given(torch.softmax, -1)), X, X),
+    ("liger.fused_add_rms_norm", given(liger("fused_add_rms_norm"), 1e-5), added(rms), X, X, ROW),
+    ("liger.tvd", given(liger("tvd"), reduction="batchmean"), total_variation, X, X),
+    ("liger.relu_squared gradient", gradient(liger("relu_squared")), gradient(lambda x: F.relu(x) ** 2), X, X),
+    ("liger.dyt", liger("dyt"), lambda x, a, g, b: torch.tanh(a * x) * g + b, X, S((1,)), ROW, ROW),
+    ("fla.logsigmoid gradient", gradient(fla("modules.activations.logsigmoid")), gradient(F.logsigmoid), X, X),
+    ("fla.cross_entropy_loss", lambda x, t: fla("modules.fused_cross_entropy.cross_entropy_loss")(x, t)[0],
+     lambda x, t: F.cross_entropy(x, t, reduction="none"), X, LABELS),
+    ("fla.causal_conv1d", lambda x, w: fla("modules.causal_conv1d.causal_conv1d")(x, w, activation="silu",
+     backend="triton")[0], lambda x, w: F.silu(causal_convolution(x, w)), S((2, 9, 24)), S((24, 4))),
+    ("fla.chunk_local_cumsum", given(fla("ops.utils.cumsum.chunk_local_cumsum"), 16), local_sums, S((2, 32, 3))),
+    ("fla.mean_pooling", given(fla("ops.utils.pooling.mean_pooling"), 32), pooled, S((1, 70, 2, 32))),
+    ("fla.linear_attn", first(fla("ops.linear_attn.fused_recurrent_linear_attn")), linear_attention,
+     *[S((1, 5, 2, 16))] * 3),
+    ("fla.parallel_simple_gla", first(fla("ops.simple_gla.parallel_simple_gla")), retained,
+     *[S((1, 20, 1, 16))] * 3, S((1, 20, 1))),
+    ("fla.hgrn", first(fla("ops.hgrn.fused_recurrent_hgrn")), recurrent, S((1, 9, 8)), S((1, 9, 8))),
+]  # fmt: skip
+
 
 def check(entry: tuple[Any, ...], budget: float) -> tuple[str, str]:
     """The verdict and the first reason for it."""
@@ -226,7 +367,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=20, help="seconds an entry, after compilation")
     options = parser.parse_args()
     counts: dict[str, int] = {}
-    for entry in ENTRIES:
+    for entry in ENTRIES + MORE:
         if options.names and not entry[0].startswith(tuple(options.names)):
             continue
         start = time.monotonic()
