@@ -183,7 +183,7 @@ CALLS = [
     fla("ops.nsa.compression.parallel_nsa_compression", bf16(1, 70, 16, 32), bf16(1, 2, 1, 32), bf16(1, 2, 1, 32), 70,
          32, 0.125),
     forward(fla("ops.attn.decoding.attn_decoding_one_step", bf16(1, 2, 4, 32), bf16(1, 70, 2, 32), bf16(1, 70, 2, 32),
-         cu_seqlens=known([0, 33, 70]))), fla("ops.utils.pack.pack_sequence", f32(9, 40), known([0, 4, 9])),
+         cu_seqlens=known([0, 33, 70]))), fla("ops.utils.pack.pack_sequence", f32(2, 5, 40), known([0, 4, 9])),
     fla("ops.path_attn.parallel_path_attn", Q64, Q64, Q64, f32(1, 128, 1, 64), f32(1, 128, 1)),
     fla("ops.gla.chunk_gla", *[bf16(1, 70, 2, 32)] * 4, cu_seqlens=known([0, 33, 70])),
     fla("ops.gla.fused_recurrent_gla", *[f32(1, 9, 2, 16)] * 4, cu_seqlens=known([0, 4, 9])),

@@ -20,6 +20,34 @@ constexpr OperandType kPred{OperandType::Class::Pred, 1, false, {}};
 // A loop bounded by data forks once a turn; deeper than this it is refused.
 constexpr int kMostForks = 96;
 
+// Whether the arms of a branch do nothing but compute registers, without a turn back, up to where
+// they meet.
+bool chooses_registers(const Kernel& kernel, uint32_t pc) {
+  constexpr size_t kMost = 1024;
+  const std::vector<isa::Decoded>& body = kernel.decoded.body;
+  const uint32_t meet = kernel.cfg->reconvergence(pc);
+  if (body[pc].op != isa::Op::Bra || meet == ptx::Cfg::kExit) return false;
+  std::set<uint32_t> seen;
+  std::vector<uint32_t> todo{pc + 1, body[pc].text->operands[0].target};
+  while (!todo.empty()) {
+    const uint32_t at = todo.back();
+    todo.pop_back();
+    if (at == meet || !seen.insert(at).second) continue;
+    if (at <= pc || at >= body.size() || seen.size() > kMost || !body[at].row) return false;
+    const isa::Decoded& d = body[at];
+    if (d.op == isa::Op::Bra) {
+      const uint32_t target = d.text->operands[0].target;
+      if (target != meet && target <= at) return false;
+      todo.push_back(target);
+      if (!d.text->guard) continue;
+    } else if (d.op != isa::Op::Pure && d.op != isa::Op::Mov && d.op != isa::Op::Nop) {
+      return false;
+    }
+    todo.push_back(at + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 Term CtaExecutor::conjunction(const Term& a, const Term& b) {
@@ -88,6 +116,24 @@ bool CtaExecutor::branch_on_poison(const Term& condition, int lane, uint32_t thr
     abort(pc, "a branch depends on '" + why->instruction + "': " + why->reason);
     return true;
   }
+  // What a load that races gave is one of some values. A branch that only chooses what registers
+  // hold is a select of theirs: it matters where they do.
+  std::vector<Term> stack{condition};
+  absl::flat_hash_set<Term> seen;
+  bool raced = chooses_registers(kernel_, pc);
+  while (raced && !stack.empty()) {
+    const Term x = stack.back();
+    stack.pop_back();
+    if (!store_.has_poison(x) || !seen.insert(x).second) continue;
+    if (store_.kind(x) == Kind::Poison) {
+      const auto it = session_.poison.find(store_.groups(x)[0]);
+      raced = it != session_.poison.end() && it->second.kind == PoisonSource::Kind::Defective &&
+              (it->second.defect.kind == DefectKind::SharedRace ||
+               it->second.defect.kind == DefectKind::GlobalRace);
+    }
+    for (int i = 0; i < store_.arity(x); ++i) stack.push_back(store_.child(x, i));
+  }
+  if (raced) return false;
   Defect defect;
   defect.kind = DefectKind::UninitializedRead;
   defect.program = state_.name;

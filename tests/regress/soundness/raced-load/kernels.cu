@@ -61,3 +61,28 @@ extern "C" __global__ void surplus_half(float* x) {
     asm volatile("ld.global.u16 %0, [%1];" : "=h"(v) : "l"(x + (t & 31)));
   }
 }
+
+// The logarithm has branches, which only choose what registers hold.
+__device__ float logarithm(float v) {
+  float r = logf(v + 1.0f);
+  if (v > 8.0f) r = r * r + v;
+  return r;
+}
+
+extern "C" __global__ void surplus_logarithm(float* x) {
+  const int t = threadIdx.x;
+  const float r = logarithm(load(x + (t & 31)));
+  if (t < 32) x[t] = r;
+}
+
+extern "C" __global__ void logarithms(float* x) { x[threadIdx.x] = logarithm(x[threadIdx.x]); }
+
+extern "C" __global__ void surplus_logarithm_stored(float* x, float* y) {
+  const int t = threadIdx.x;
+  // expect: global-race @ next line
+  const float v = x[t & 31];
+  const float r = logarithm(v);
+  // expect: global-race @ next line
+  if (t < 32) x[t] = r;
+  y[t] = r;
+}
