@@ -104,7 +104,8 @@ void Lexer::number(Token& token) {
   } else {
     while (is(peek(), kDigit)) ++at_;
     bool decimal = false;
-    if (peek() == '.' && is(peek(1), kDigit)) {
+    // "1.5", and "15." as people write it in inline assembly.
+    if (peek() == '.' && (is(peek(1), kDigit) || !is(peek(1), kFollow))) {
       decimal = true;
       do ++at_;
       while (is(peek(), kDigit));

@@ -59,6 +59,7 @@ TEST(Lexer, FloatsByTheirBits) {
   EXPECT_EQ(only("0d3FF0000000000000").type, ScalarType::F64);
   // Decimals are doubles: 1.5 = 0x3FF8..., 100.0 = 0x4059...
   EXPECT_EQ(only("1.5").bits, 0x3FF8000000000000u);
+  EXPECT_EQ(only("15.").bits, 0x402E000000000000u);
   EXPECT_EQ(only("1e2").bits, 0x4059000000000000u);
   EXPECT_EQ(only("2.5e-1").bits, 0x3FD0000000000000u);
 }
