@@ -152,9 +152,21 @@ class Check {
                           const exec::ProgramState& before, const exec::LastPhase* last,
                           const std::vector<exec::Round>& rounds) {
     exec::LaunchResult launched;
-    {
-      StageTimer timer(result_.statistics, "execute");
-      launched = exec::run_launch(*session_, before, launch, last, rounds);
+    std::vector<program::TensorStep> steps;
+    std::exception_ptr too_many;
+    for (const bool histories : {false, true}) {
+      {
+        StageTimer timer(result_.statistics, "execute");
+        launched = exec::run_launch(*session_, before, launch, last, rounds, histories);
+      }
+      StageTimer timer(result_.statistics, "facts");
+      try {
+        steps = program::next_versions(*session_, out.state, launched.pieces);
+      } catch (const tensor::TooManyWrites&) {
+        too_many = std::current_exception();
+        break;
+      }
+      if (!program::asks_for_histories(steps, *out.state.tensors, store_)) break;
     }
     result_.statistics.count("thread_instructions", launched.thread_instructions);
     result_.statistics.count("cta_classes", launched.classes);
@@ -171,11 +183,13 @@ class Check {
       if (launched.out_of_budget) undecided("the budget ended during execution", {}, 0);
     }
     StageTimer timer(result_.statistics, "facts");
+    if (too_many) std::rethrow_exception(too_many);
     // A conflict under a condition on data is none if no input makes the condition hold.
     const auto refute = [&](const Defect& defect, const term::Term& guard) {
       return settle({defect, guarded_value(guard), true}) == decide::PoisonAnswer::Kind::Never;
     };
-    program::GridFacts facts = program::apply_launch(*session_, out.state, launched.pieces, refute);
+    program::GridFacts facts =
+        program::apply_launch(*session_, out.state, launched.pieces, std::move(steps), refute);
     add_defects(std::move(facts.defects));
     add_notes(facts.notes);
     assume(name, facts.assumptions, out);

@@ -64,15 +64,20 @@ CtaOutcome run_class(Session& session, const Setting& setting,
   };
   Raced raced;
   int64_t thread_instructions = 0;
+  bool histories = setting.histories;
   const auto execute = [&](Session& in, const std::vector<tensor::Cta>& ctas, const Path& path,
                            const Raced& known) {
-    CtaOutcome one =
-        CtaExecutor(in, setting.state, setting.launch,
-                    path.motions ? std::vector<tensor::Cta>{} : ctas, setting.tracked, known,
-                    setting.tickets, setting.sharing, setting.last, setting.rounds, path)
-            .run();
-    thread_instructions += one.thread_instructions;
-    return one;
+    while (true) {
+      CtaOutcome one = CtaExecutor(in, setting.state, setting.launch,
+                                   path.motions ? std::vector<tensor::Cta>{} : ctas,
+                                   setting.tracked, known, setting.tickets, setting.sharing,
+                                   setting.last, setting.rounds, path, histories)
+                           .run();
+      thread_instructions += one.thread_instructions;
+      if (!one.wants_histories) return one;
+      CHECK(!histories);
+      histories = true;
+    }
   };
   const auto run = [&](Session& in, const std::vector<tensor::Cta>& ctas) {
     const ClassRuns runs{

@@ -15,6 +15,7 @@ struct Setting {
   const LastPhase* last = nullptr;
   const std::vector<Round>& rounds;
   const TicketCounts* sharing = nullptr;
+  bool histories = false;        // kept from the start; else where a class asks for them
   std::set<TensorId> tracked{};  // tensors whose reads are kept
   TicketCounts tickets{};        // of the classes so far
   bool alone = false;            // one class after the other: they count the numbers taken so far

@@ -257,7 +257,8 @@ bool run_all(Session& session, Setting& setting, LaunchResult& result,
 
 LaunchResult run_classes(Session& session, const ProgramState& state, const Launch& launch,
                          const LastPhase* last, const std::vector<Round>& rounds,
-                         const TicketCounts* sharing, std::vector<coequal::Access>& stuck) {
+                         const TicketCounts* sharing, std::vector<coequal::Access>& stuck,
+                         bool histories) {
   LaunchResult result;
   result.pieces = std::make_shared<tensor::LaunchPieces>();
   result.pieces->launch = launch.index;
@@ -290,7 +291,7 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
     return result;
   }
 
-  Setting setting{state, launch, last, rounds, sharing};
+  Setting setting{state, launch, last, rounds, sharing, histories};
   while (!run_all(session, setting, result, stuck)) {
     LaunchResult empty;
     empty.pieces = std::move(result.pieces);
@@ -342,13 +343,14 @@ void follow_waits(const Session& session, char program, const Launch& launch, La
 }  // namespace
 
 LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
-                        const LastPhase* last, const std::vector<Round>& rounds) {
+                        const LastPhase* last, const std::vector<Round>& rounds, bool histories) {
   std::vector<coequal::Access> stuck;
   // Only when all CTAs have run is it known how many share a counter.
-  LaunchResult result = run_classes(session, state, launch, last, rounds, nullptr, stuck);
+  LaunchResult result =
+      run_classes(session, state, launch, last, rounds, nullptr, stuck, histories);
   if (auto [counts, right] = count_tickets(result.pieces->classes); !right) {
     stuck.clear();
-    result = run_classes(session, state, launch, last, rounds, &counts, stuck);
+    result = run_classes(session, state, launch, last, rounds, &counts, stuck, histories);
     if (!count_tickets(result.pieces->classes).second)
       refuse_all(result, launch, "how many blocks take numbers from one counter is not known");
   }

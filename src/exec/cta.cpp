@@ -37,7 +37,8 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
 CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
                          std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked,
                          const Raced& raced, const TicketCounts& tickets, const TicketCounts* known,
-                         const LastPhase* last, const std::vector<Round>& rounds, const Path& path)
+                         const LastPhase* last, const std::vector<Round>& rounds, const Path& path,
+                         bool keeps_histories)
     : session_(session),
       store_(session.store),
       state_(state),
@@ -52,6 +53,7 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       threads_(launch.block[0] * launch.block[1] * launch.block[2]),
       thread_states_(threads_),
       order_(threads_, has_partial_barriers(kernel_, threads_)),
+      histories_(keeps_histories ? std::make_shared<tensor::Histories>() : nullptr),
       lockstep_(session.options.assumes("warp-lockstep")),
       takes_tickets_(std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
                                  [](const isa::Decoded& d) { return d.row && d.op == Op::Atom; })),
@@ -316,7 +318,10 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
         }
       }
       if (d.op == Op::Pure) {
+        OperandHistories sources;
+        if (histories_) sources = operand_histories(warp, active | symbolic, d);
         execute_pure(warp, active | symbolic, d, pc);
+        if (histories_) set_histories(warp, active | symbolic, d, pc, sources);
         if (ticket_ && d.text->opcode == "setp") decide_by_ticket(warp, active | symbolic, d);
       } else
         execute_mov(warp, active | symbolic, d);
@@ -330,8 +335,10 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
             const Word& before = old[at++];
             if (target->kind != ptx::Operand::Kind::Register) continue;
             const Word now = warp.registers[target->reg].get(lane);
-            if (!same_word(now, before))
-              write(warp, lane, *target, join(target->reg, condition, now, before));
+            if (!same_machine_word(now, before))
+              write(warp, lane, *target,
+                    join(target->reg, condition, histories_ ? history_of(guards[which]) : 0, now,
+                         before));
           }
         }
       }
@@ -378,11 +385,15 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
   if (lockstep_ && !fork_ && (touches || d.effect == isa::Effect::Async))
     order_.warp_barrier(warp.index, fragment.mask);
   std::vector<std::pair<const ptx::Operand*, std::array<Word, kWarpSize>>> kept;
+  std::array<uint32_t, kWarpSize> decided_by{};
   predicated_ = symbolic;
   if (symbolic) {
     for (uint32_t m = symbolic; m; m &= m - 1) {
       const int lane = std::countr_zero(m);
       guard_by_data(warp, lane, d, warp.index * kWarpSize + static_cast<uint32_t>(lane));
+      if (histories_)
+        decided_by[static_cast<size_t>(lane)] =
+            history_of(operand(warp, lane, *d.text->guard, 1));
     }
     // What a guarded load or atomic does not write keeps its old value.
     const auto keep = [&](const ptx::Operand& op, auto&& self) -> void {
@@ -404,9 +415,9 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
         const int lane = std::countr_zero(m);
         const Word now = warp.registers[op->reg].get(lane);
         const Word& old = words[static_cast<size_t>(lane)];
-        if (!same_word(now, old))
-          warp.registers[op->reg].set(
-              lane, join(op->reg, predicate_[static_cast<size_t>(lane)], now, old));
+        if (!same_machine_word(now, old))
+          warp.registers[op->reg].set(lane, join(op->reg, predicate_[static_cast<size_t>(lane)],
+                                                 decided_by[static_cast<size_t>(lane)], now, old));
       }
     return done;
   }
@@ -582,10 +593,16 @@ CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, Fragment& fragment, uint
   return Step::Next;
 }
 
+void CtaExecutor::end_lanes(Warp& warp, uint32_t mask) {
+  warp.living &= ~mask;
+  for (uint32_t m = mask; m; m &= m - 1)
+    order_.end(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)));
+}
+
 void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
   if (!fragment.fork) {
     report_passed(warp, mask);
-    warp.living &= ~mask;
+    end_lanes(warp, mask);
   } else {
     // A thread can end inside an arm only if the arms meet at the exit.
     CHECK(fragment.fork->reconverge == ptx::Cfg::kExit);
@@ -609,6 +626,7 @@ void CtaExecutor::finish(CtaOutcome& out) {
   out.pieces.motions = motions_;
   if (ticket_) out.pieces.ticket = ticket_->place;
   out.pieces.last_order = accesses_ - 1;
+  out.pieces.histories = histories_;
   for (TensorId id = 0; id < tensors_.size(); ++id) {
     GlobalTensor& t = tensors_[id];
     std::move(t.reads.begin(), t.reads.end(), std::back_inserter(out.pieces.reads));
@@ -635,13 +653,29 @@ void CtaExecutor::finish(CtaOutcome& out) {
     for (uint32_t i = 0; i < t.atomics.size() && !last_; ++i)
       if (!t.overwritten.contains(i)) piece.atomics.push_back(std::move(t.atomics[i]));
     piece.stores.reserve(t.stores.size());
-    for (const auto& [cell, entry] : t.stores)
-      if (!last_ || entry.behind)
-        piece.stores.push_back(
-            {cell, entry.motion, term_of(entry.word, type), entry.origin, entry.guarded,
-             entry.before_atomics, entry.guard,
-             entry.guarded && entry.stored.tag != Tag::Unset ? term_of(entry.stored, type) : Term{},
-             entry.released, entry.other_writes, entry.order});
+    for (const auto& [cell, entry] : t.stores) {
+      if (last_ && !entry.behind) continue;
+      const bool stored = entry.guarded && entry.stored.tag != Tag::Unset;
+      tensor::CellStore s{cell,
+                          entry.motion,
+                          term_of(entry.word, type),
+                          entry.origin,
+                          entry.guarded,
+                          entry.before_atomics,
+                          entry.guard,
+                          stored ? term_of(entry.stored, type) : Term{},
+                          entry.released,
+                          entry.other_writes,
+                          false,
+                          entry.order};
+      // The value does not tell the sign of a zero.
+      const term::Rational* number = store_.as_rational(s.value);
+      s.known_bits = entry.word.tag == Tag::Concrete || (entry.word.has_bits() && number);
+      s.known_bits &= !(number && number->is_zero() && entry.word.bits);
+      if (histories_) s.history = history_of(entry.word);
+      if (histories_ && stored) s.stored_history = history_of(entry.stored);
+      piece.stores.push_back(std::move(s));
+    }
     std::sort(piece.stores.begin(), piece.stores.end(),
               [](const tensor::CellStore& a, const tensor::CellStore& b) {
                 return std::pair(a.motion, a.cell) < std::pair(b.motion, b.cell);

@@ -34,15 +34,17 @@ struct RacedPlace {
   friend auto operator<=>(const RacedPlace&, const RacedPlace&) = default;
 };
 
-// A load of four bytes that races with a store, in an epoch of its CTA.
+// A load of four bytes that races with a store, in an epoch of its CTA and at a clock of its
+// thread.
 struct RacedLoad {
   static constexpr uint32_t kEveryThread = ~0u;
   Place place;
   uint32_t object;
   int64_t granule;
   uint32_t epoch;
-  uint32_t thread;  // kEveryThread: all but `storing`
-  uint32_t load;    // its instruction, if of one thread
+  uint32_t thread;  // kEveryThread: all but `storing`, at any clock
+  uint32_t clock;
+  uint32_t load;  // its instruction, if of one thread
   uint32_t storing = 0;
   friend auto operator<=>(const RacedLoad&, const RacedLoad&) = default;
 };
@@ -71,7 +73,10 @@ struct CtaOutcome {
   std::vector<coequal::Access> waiting;     // for what other CTAs have not done yet
   std::set<TensorId> written_unexpectedly;  // stored to although no argument says so: reads must be
                                             // kept from the start
-  bool aborted = false;                     // execution did not reach the end
+  // Whether two stores leave the same bits depends on how their values came about: nothing here
+  // counts, the class has to be executed with histories.
+  bool wants_histories = false;
+  bool aborted = false;  // execution did not reach the end
   bool out_of_budget = false;
   int64_t thread_instructions = 0;
 };
@@ -91,7 +96,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   CtaExecutor(Session& session, const ProgramState& state, const Launch& launch,
               std::vector<tensor::Cta> ctas, const std::set<TensorId>& tracked, const Raced& raced,
               const TicketCounts& tickets, const TicketCounts* known, const LastPhase* last,
-              const std::vector<Round>& rounds, const Path& path);
+              const std::vector<Round>& rounds, const Path& path, bool keeps_histories);
   ~CtaExecutor() override;
 
   CtaOutcome run();
@@ -104,13 +109,14 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::shared_ptr<Fork> parent;
     int depth = 1;
     uint32_t mask = 0;
-    uint32_t reconverge = 0;                // Cfg::kExit: both arms run to the end
-    uint32_t other_target = 0;              // where the second arm starts
-    bool second = false;                    // which arm is running
-    uint32_t arrived = 0;                   // lanes of this arm that are done
-    std::array<uint32_t, 2> ended{};        // by arm: lanes that end the launch there
-    std::array<Term, kWarpSize> condition;  // of the first arm
-    std::array<Term, kWarpSize> guard;      // of the arm that is running, with all outer ones
+    uint32_t reconverge = 0;                    // Cfg::kExit: both arms run to the end
+    uint32_t other_target = 0;                  // where the second arm starts
+    bool second = false;                        // which arm is running
+    uint32_t arrived = 0;                       // lanes of this arm that are done
+    std::array<uint32_t, 2> ended{};            // by arm: lanes that end the launch there
+    std::array<Term, kWarpSize> condition;      // of the first arm
+    std::array<uint32_t, kWarpSize> history{};  // of the predicate
+    std::array<Term, kWarpSize> guard;          // of the arm that is running, with all outer ones
     std::vector<std::pair<uint32_t, Bank>>
         saved;  // registers that an arm may write: before the fork, then after arm one
   };
@@ -304,6 +310,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step split(const Warp& warp, int lane, uint32_t pc, const std::string& reason);
   // Takes the guard of the instruction, which depends on data, for the lane's.
   void guard_by_data(const Warp& warp, int lane, const isa::Decoded& d, uint32_t thread);
+  void end_lanes(Warp& warp, uint32_t mask);
   Step branch_by_index(Warp& warp, Fragment& fragment, uint32_t active, const isa::Decoded& d);
   // A call's begin: its frame holds nothing of an earlier call. Or a call of what has no body.
   Step execute_call(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
@@ -322,7 +329,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // What happens to a lane there under its guard. False if nothing guards it.
   bool report_end(int lane, uint32_t thread, uint32_t pc, const std::string& what);
   const std::vector<uint32_t>& registers_written(uint32_t branch_pc);
-  Word join(uint32_t reg, const Term& condition, const Word& first, const Word& second);
+  // `decided_by`: the history of the condition.
+  Word join(uint32_t reg, const Term& condition, uint32_t decided_by, const Word& first,
+            const Word& second);
   // The condition on data under which the lane does what it does now; invalid: always.
   Term guard(int lane) const;
   Term conjunction(const Term& a, const Term& b);
@@ -368,13 +377,15 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // The object that result `which` of known operands holds an address of; nothing if it depends on
   // where objects lie and holds no address.
   std::optional<Provenance> object_of_result(const isa::Decoded& d, const Word* src, size_t sources,
-                                             size_t which) const;
+                                             size_t which);
   // Whether result `which` is the same wherever the operands' object lies, as far as its alignment
   // allows: a low bit, say. Tried at one place per address bit and at others.
   // `along`: whether it is at the same distance from the object, as after rounding an address up.
   bool same_wherever(const isa::Decoded& d, const Word* src, size_t sources, size_t which,
-                     bool along) const;
+                     bool along, uint32_t alignment) const;
   uint32_t alignment_of(Provenance object) const;
+  // Of a word of which these are the halves.
+  Provenance joined_halves(const Word& low, const Word& high);
   // An address in a term: a leaf that is refused as a value.
   Term address_leaf(const Word& word, int width);
   // The term with such leaves replaced by the engine's numbers, to be located.
@@ -399,6 +410,29 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   const Refusal* refusal_below(const Term& t) const;
   // Lanes of `mask` for which the guard holds; data guards come back in `symbolic`.
   uint32_t guard_mask(Warp& warp, uint32_t mask, const ptx::Operand& guard, uint32_t* symbolic);
+
+  // cta_history.cpp: how values came about, where `histories_` are kept
+  bool same_machine_word(const Word& a, const Word& b) const {
+    return same_word(a, b) && (!histories_ || a.history == b.history);
+  }
+  uint32_t history_of(const Word& word);
+  // Of an operation that `what` names, which has no text of its own.
+  uint32_t history_by(const char* what, uint64_t payload, uint32_t a, uint32_t b = 0,
+                      bool exact = true);
+  uint32_t history_of_all(const char* what, std::span<const Word> words);
+  // Of the operands of a pure instruction, a row per source, before it is executed.
+  using OperandHistories = std::vector<std::array<uint32_t, kWarpSize>>;
+  OperandHistories operand_histories(const Warp& warp, uint32_t mask, const isa::Decoded& d);
+  // Gives its results theirs.
+  void set_histories(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc,
+                     const OperandHistories& operands);
+  // A word of memory with a history of its own, if it has none.
+  Word remembered(const Word& word);
+  // Whether two words with equal terms are the same bits; nothing if that has to be found out with
+  // histories.
+  std::optional<Agreement> same_bits_of_equal(const Word& a, const Word& b);
+  bool is_integral(const Term& value);
+  Agreement agreement(const AccessEvent& a, const AccessEvent& b);
 
   Word extract(const Word& word, int width, int first, int count) override;
   Word concat(const Word& low, int low_width, const Word& high, int high_width) override;
@@ -689,9 +723,14 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                                                 const Term& guard);
   Term combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b);
   bool is_raced(Place place, uint32_t object, int64_t offset, int width) const;
-  bool is_unrounded(const Term& value) const;
   void report_races(Place place, uint32_t object, int64_t offset, int width,
                     const AccessHistory::Finding& found, const AccessEvent& now);
+  // An access that nothing guards, of a place that no other thread has accessed.
+  bool track_own(RaceShadow& shadow, int64_t offset, int width, uint32_t thread, uint32_t pc,
+                 Role role, const Word* value) {
+    return !fork_ && !predicated_ && !when_.valid() &&
+           shadow.own(thread, pc, role, offset, width, value, order_);
+  }
   // Checks an access against the history of its place and reports what conflicts.
   void track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
              const AccessEvent& now);
@@ -826,6 +865,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   std::vector<Warp> warps_;
   std::vector<ThreadState> thread_states_;
   HappensBefore order_;
+  std::shared_ptr<tensor::Histories> histories_;  // none: not kept
+  // By position: what an instruction does, as a number, and whether it rounds nothing.
+  absl::flat_hash_map<uint32_t, std::pair<uint64_t, bool>> operations_;
+  absl::flat_hash_map<term::ShapeId, bool> integers_;
   bool lockstep_;                         // assumed of the lanes of a warp
   std::map<uint32_t, Barrier> barriers_;  // by id
   std::vector<SharedVariable> shared_;

@@ -22,6 +22,19 @@ Provenance common(const Word* src, size_t sources) {
 
 }  // namespace
 
+Provenance CtaExecutor::joined_halves(const Word& low, const Word& high) {
+  const Provenance whole = Provenance::joined(low.object, high.object);
+  const uint64_t bits = (low.bits & low_mask(32)) | high.bits << 32;
+  const bool start = !whole.is_derived() && whole.place() == Place::Tensor &&
+                     whole.object() == launch_.workspace && bits == tensor_base(whole.object());
+  if (!whole.is_derived() && !start)
+    out_.assumptions.insert(
+        {"object-placement",
+         fmt::format("the halves of an address that are joined at {} are those of one address",
+                     to_string(span(pc_)))});
+  return whole;
+}
+
 uint32_t CtaExecutor::alignment_of(Provenance object) const {
   switch (object.place()) {
     case Place::Tensor:
@@ -38,7 +51,7 @@ uint32_t CtaExecutor::alignment_of(Provenance object) const {
 }
 
 bool CtaExecutor::same_wherever(const isa::Decoded& d, const Word* src, size_t sources,
-                                size_t which, bool along) const {
+                                size_t which, bool along, uint32_t alignment) const {
   const Provenance object = common(src, sources);
   if (object.is_mixed()) return false;
   for (size_t i = 0; i < sources; ++i)
@@ -51,9 +64,22 @@ bool CtaExecutor::same_wherever(const isa::Decoded& d, const Word* src, size_t s
     d.conc(d, in, result);
     return (result[which] - (along ? moved : 0)) & low_mask(d.dst_types[which].width);
   };
-  const uint64_t here = at(0), step = std::max<uint64_t>(alignment_of(object), 1);
+  const uint64_t here = at(0), step = std::max<uint64_t>(alignment, 1);
   for (uint64_t bit = step; bit; bit <<= 1)
     if (at(bit) != here) return false;
+  // Where the address comes to lie at the other operands, at zero, or at a power of two.
+  for (size_t i = 0; i < sources; ++i) {
+    if (!src[i].object.is_address()) continue;
+    const auto near = [&](uint64_t number) {
+      const uint64_t moved = (number - src[i].bits) / step * step;
+      return at(moved) == here && at(moved + step) == here && at(moved - step) == here;
+    };
+    if (!near(0)) return false;
+    for (int bit = 0; bit < 64; ++bit)
+      if (!near(uint64_t{1} << bit)) return false;
+    for (size_t k = 0; k < sources; ++k)
+      if (!src[k].object.is_address() && !near(src[k].bits)) return false;
+  }
   uint64_t some = 0x9e3779b97f4a7c15u;
   for (int i = 0; i < 64; ++i) {
     if (at(some * step) != here) return false;
@@ -63,7 +89,7 @@ bool CtaExecutor::same_wherever(const isa::Decoded& d, const Word* src, size_t s
 }
 
 std::optional<Provenance> CtaExecutor::object_of_result(const isa::Decoded& d, const Word* src,
-                                                        size_t sources, size_t which) const {
+                                                        size_t sources, size_t which) {
   const OperandType& type = d.dst_types[which];
   const Provenance object = common(src, sources);
   const auto holds = [&](size_t i) { return i < sources && src[i].object.is_address(); };
@@ -76,26 +102,27 @@ std::optional<Provenance> CtaExecutor::object_of_result(const isa::Decoded& d, c
   if (d.text->opcode == "setp" || d.text->opcode == "set") {
     const bool equality = d.compare == isa::Compare::Eq || d.compare == isa::Compare::Ne;
     if (both && (equality || !wraps)) return Provenance{};
-    // No object lies at the generic address 0. That of the grid's workspace comes in two halves.
-    const auto is_workspace = [&](const Word& w) {
-      return launch_.workspace &&
-             w.object.derived() == Provenance::of(Place::Tensor, *launch_.workspace).derived() &&
-             w.bits - tensor_base(*launch_.workspace) <
-                 static_cast<uint64_t>((*state_.tensors)[*launch_.workspace].storage_bytes());
-    };
+    // No object lies at the generic address 0.
     for (size_t i = 0; i < 2; ++i)
-      if ((at_distance(i) || is_workspace(src[i])) && !holds(1 - i) && src[1 - i].bits == 0 &&
-          equality && d.src_types[0].width == 64)
+      if (at_distance(i) && !holds(1 - i) && src[1 - i].bits == 0 && equality &&
+          d.src_types[0].width == 64)
         return Provenance{};
     return std::nullopt;
   }
   if (which == 0) {
     switch (d.linear) {
       case isa::Linear::Copy:
-      case isa::Linear::Truncate:
         return src[0].object;
+      case isa::Linear::Truncate:
+        return type.width >= 32 || !src[0].object.is_derived() ? src[0].object
+                                                               : src[0].object.derived();
       case isa::Linear::Extend:
+        if (src[0].object.is_lower() || src[0].object.is_upper())
+          return d.src_types[0].width == 32 && !d.src_types[0].is_signed ? src[0].object
+                                                                         : src[0].object.derived();
         if (!wraps) return src[0].object;
+        // Its lower half.
+        if (d.src_types[0].width == 32 && !d.src_types[0].is_signed) return src[0].object.lower();
         break;
       case isa::Linear::Add:
         if (at_distance(0) && !holds(1)) return src[0].object;
@@ -113,9 +140,32 @@ std::optional<Provenance> CtaExecutor::object_of_result(const isa::Decoded& d, c
         break;
     }
   }
-  if (same_wherever(d, src, sources, which, /*along=*/false)) return Provenance{};
+  // Halves of an address, taken and put together.
+  const auto is_number = [&](size_t i, uint64_t number) {
+    return i < sources && src[i].is_number() && !src[i].motion && src[i].bits == number;
+  };
+  if (d.text->opcode == "shr" && type.width == 64 && at_distance(0) && is_number(1, 32) &&
+      !type.is_signed)
+    return src[0].object.upper();
+  if (d.text->opcode == "bfi" && type.width == 64 && is_number(2, 32) && is_number(3, 32))
+    return joined_halves(src[1], src[0]);
+  const uint32_t alignment = object.is_mixed() ? 1 : alignment_of(object);
+  if (same_wherever(d, src, sources, which, /*along=*/false, alignment)) return Provenance{};
   if (type.cls == OperandType::Class::Pred) return std::nullopt;
-  if (same_wherever(d, src, sources, which, /*along=*/true)) return object;
+  if (same_wherever(d, src, sources, which, /*along=*/true, alignment)) return object;
+  // As the matrix instructions take it, the dynamic part is aligned better than is declared.
+  constexpr uint32_t kByLaunch = 1024;
+  if (!object.is_mixed() && object.place() == Place::Shared && dynamic_shared_ == object.object() &&
+      alignment < kByLaunch) {
+    std::optional<Provenance> aligned;
+    if (same_wherever(d, src, sources, which, /*along=*/false, kByLaunch)) aligned = Provenance{};
+    if (same_wherever(d, src, sources, which, /*along=*/true, kByLaunch)) aligned = object;
+    if (aligned) {
+      out_.assumptions.insert(
+          {"shared-alignment", "dynamic shared memory starts at a multiple of 1024 bytes"});
+      return aligned;
+    }
+  }
   return object.derived();
 }
 

@@ -70,7 +70,8 @@ bool CtaExecutor::load_alike(Warp& warp, uint32_t mask, const isa::Decoded& d, u
     if (!v.pending_copies.empty() || !raced_before_.places.empty() || !raced_before_.loads.empty())
       return false;
     fill([&](uint32_t reader, int64_t offset) {
-      track(v.shadow, place, start.object, offset, width, read_event(reader, pc, offset, width));
+      if (!track_own(v.shadow, offset, width, reader, pc, Role::Read, nullptr))
+        track(v.shadow, place, start.object, offset, width, read_event(reader, pc, offset, width));
       return load_variable({place, start.object, offset}, v.memory, width,
                            tensor::Origin{reader, pc});
     });

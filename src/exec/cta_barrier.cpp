@@ -30,7 +30,11 @@ CtaExecutor::Step CtaExecutor::reach_barrier(Warp& warp, Fragment& fragment, uin
       const int lane = std::countr_zero(m);
       const ptx::Operand& p = d.text->operands.back();
       Word value = operand(warp, lane, p, 1);
-      if (p.negated) value = word_of(store_.make(Kind::Not, {term_of(value, kPred)}), kPred);
+      if (p.negated) {
+        const uint32_t history = histories_ ? history_by("negated", 0, history_of(value)) : 0;
+        value = word_of(store_.make(Kind::Not, {term_of(value, kPred)}), kPred);
+        value.history = history;
+      }
       thread_states_[warp.index * kWarpSize + static_cast<uint32_t>(lane)].barrier_predicate =
           value;
     }
@@ -215,18 +219,26 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
   }
   std::optional<Term> all, any;
   Term count = store_.bits(0, 32);
+  std::vector<Word> words;
   for (auto [warp, fragment] : waiting) {
     if (kernel_.decoded.body[fragment->pc].op != Op::BarRed) continue;
     for (uint32_t m = fragment->mask; m; m &= m - 1) {
       const Word& word =
           thread_states_[warp->index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m))]
               .barrier_predicate;
+      words.push_back(word);
       const Term p = term_of(word, kPred);
       count = store_.make(Kind::BvAdd, {count, store_.make(Kind::BvOfBool, {p}, 0, 32)});
       all = all ? store_.make(Kind::And, {*all, p}) : p;
       any = any ? store_.make(Kind::Or, {*any, p}) : p;
     }
   }
+  const uint32_t history = histories_ && any ? history_of_all("barrier", words) : 0;
+  const auto answer = [&](const Term& t, const isa::OperandType& type, uint8_t mode) {
+    Word w = word_of(t, type);
+    if (history) w.history = history_by("barrier", mode, history);
+    return w;
+  };
   std::vector<uint32_t> threads;
   barrier.departed.clear();
   for (auto [warp, fragment] : waiting) {
@@ -237,21 +249,20 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
       if (d.op != Op::BarRed) continue;
       switch (static_cast<isa::BarRedOp>(d.mode)) {
         case isa::BarRedOp::Popc:
-          write(*warp, lane, d.text->operands[0], word_of(count, kBits32));
+          write(*warp, lane, d.text->operands[0], answer(count, kBits32, d.mode));
           break;
         case isa::BarRedOp::And:
-          write(*warp, lane, d.text->operands[0], word_of(*all, kPred));
+          write(*warp, lane, d.text->operands[0], answer(*all, kPred, d.mode));
           break;
         case isa::BarRedOp::Or:
-          write(*warp, lane, d.text->operands[0], word_of(*any, kPred));
+          write(*warp, lane, d.text->operands[0], answer(*any, kPred, d.mode));
           break;
       }
     }
   }
   if (barrier.counts && order_.crosses_warps()) order_.depart(threads, barrier.clock);
-  // Without a count, or with all threads there are, everything before is ordered before everything
-  // after.
-  const bool everyone = waiting_threads == living && (!barrier.counts || living == threads_);
+  // Where all living threads wait, everything they did is ordered before everything that comes.
+  const bool everyone = waiting_threads == living;
   if (everyone && living < threads_)
     out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
   barrier.used = true;

@@ -184,10 +184,13 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
   const uint32_t pc = fragment.pc;
   const ptx::Operand& predicate = *kernel_.function->body[pc].guard;
   std::array<Term, kWarpSize> condition;
+  std::array<uint32_t, kWarpSize> history{};
   for (uint32_t m = symbolic; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
-    Term c = term_of(operand(warp, lane, predicate, 1), kPred);
+    const Word decides = operand(warp, lane, predicate, 1);
+    if (histories_) history[static_cast<size_t>(lane)] = history_of(decides);
+    Term c = term_of(decides, kPred);
     if (predicate.negated) c = store_.make(Kind::Not, {c});
     condition[static_cast<size_t>(lane)] = c;
     if (branch_on_poison(c, lane, thread, pc) &&
@@ -231,6 +234,7 @@ CtaExecutor::Step CtaExecutor::fork(Warp& warp, Fragment& fragment, uint32_t sym
     f->reconverge = kernel_.cfg->reconvergence(pc);
     f->other_target = pc + 1;
     f->condition = condition;
+    f->history = history;
     for (uint32_t m = symbolic; m; m &= m - 1) {
       const auto lane = static_cast<size_t>(std::countr_zero(m));
       f->guard[lane] = conjunction(outer ? outer->guard[lane] : Term{}, condition[lane]);
@@ -272,7 +276,7 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
       f->parent->ended[f->parent->second] |= gone;
       arrive(warp, f->parent, done);
     } else {
-      warp.living &= ~done;
+      end_lanes(warp, done);
     }
   }
   if (done == f->mask) return;
@@ -285,9 +289,9 @@ void CtaExecutor::arrive(Warp& warp, std::shared_ptr<Fork> f, uint32_t mask) {
       // comes from the other arm.
       if (f->ended[1] >> lane & 1)
         warp.registers[reg].set(lane, first);
-      else if (!(f->ended[0] >> lane & 1) && !same_word(first, second))
-        warp.registers[reg].set(lane,
-                                join(reg, f->condition[static_cast<size_t>(lane)], first, second));
+      else if (!(f->ended[0] >> lane & 1) && !same_machine_word(first, second))
+        warp.registers[reg].set(lane, join(reg, f->condition[static_cast<size_t>(lane)],
+                                           f->history[static_cast<size_t>(lane)], first, second));
     }
   }
   warp.fragments.push_back({.mask = f->mask & ~done, .pc = f->reconverge, .fork = f->parent});
@@ -338,7 +342,8 @@ CtaExecutor::Step CtaExecutor::end_launch(Warp& warp, Fragment& fragment, uint32
   return rest ? Step::Next : Step::Ended;
 }
 
-Word CtaExecutor::join(uint32_t reg, const Term& condition, const Word& first, const Word& second) {
+Word CtaExecutor::join(uint32_t reg, const Term& condition, uint32_t decided_by, const Word& first,
+                       const Word& second) {
   // A temporary of one arm: nothing sensible reads it after the join.
   if (first.tag == Tag::Unset && second.tag == Tag::Unset) return first;
   OperandType type;
@@ -356,8 +361,12 @@ Word CtaExecutor::join(uint32_t reg, const Term& condition, const Word& first, c
   } else {
     type = {OperandType::Class::Bits, static_cast<uint8_t>(width), false, {}};
   }
-  return word_of(
+  Word both = word_of(
       store_.make(Kind::Select, {condition, term_of(first, type), term_of(second, type)}), type);
+  if (histories_)
+    both.history = history_by("join", 0, decided_by,
+                              history_by("arms", 0, history_of(first), history_of(second)));
+  return both;
 }
 
 }  // namespace coequal::exec

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "exec/cta.h"
+#include "term/hash.h"
 
 namespace coequal::exec {
 
@@ -73,7 +74,18 @@ Word CtaExecutor::load_cell(TensorId id, int64_t cell, MotionId motion,
           a);
     }
   }
-  const Word w = older_content(id, cell, motion);
+  Word w = older_content(id, cell, motion);
+  if (histories_ && w.tag >= Tag::Real) {
+    // What the launch finds in a cell, or what it does in a later round.
+    const auto& version = contents_->versions[id];
+    uint64_t contents = 0;
+    while (contents < rounds_.size() &&
+           contents_in(static_cast<uint32_t>(contents)).versions[id] != version)
+      ++contents;
+    if (last_ && contents_ == &last_->after) contents = ~uint64_t{0};
+    w.history = histories_->leaf(term::mix(uint64_t{3} << 32 | id, contents), cell, motion,
+                                 version->is_initial());
+  }
   if (by && w.tag >= Tag::Real && store_.has_poison(w.term))
     note_read(w.term, by->thread, by->instruction, info.name, info.index_text(cell));
   return w;
@@ -162,7 +174,7 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
     if (!t.copied_to.empty())
       for (int64_t c = first; c <= last; ++c) touches_unfinished(id, c, false, thread, pc);
     raced = raced_load(Place::Tensor, id, offset, width, thread, pc);
-    if (!raced)
+    if (!raced && !track_own(t.shadow, offset, width, thread, pc, Role::Read, nullptr))
       track(t.shadow, Place::Tensor, id, offset, width, read_event(thread, pc, offset, width));
     if (non_coherent)
       for (int64_t c = first; c <= last; ++c)
@@ -206,8 +218,9 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
                  static_cast<int>(offset - first * element), width);
 }
 
-void CtaExecutor::store_global(const Address& at, int width, const Word& word, uint32_t thread,
+void CtaExecutor::store_global(const Address& at, int width, const Word& given, uint32_t thread,
                                uint32_t pc) {
+  const Word word = remembered(given);
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
@@ -237,7 +250,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
   const MotionId motion = cell_motion(at.motion, element);
   for (int i = 0; i < width / element; ++i) {
     const int64_t cell = offset / element + i;
-    Word part = extract(word, width, i * element, element);
+    Word part = remembered(extract(word, width, i * element, element));
     if (part.object.is_address()) part = refused_at(pc, "an address is stored in a tensor");
     separate(t.written_cells, cell, motion);
     separate(t.read_cells, cell, motion);
@@ -250,7 +263,8 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     const Term g = guard(static_cast<int>(thread % kWarpSize));
     Word now = part;
     if (g.valid())
-      now = select_word(g, part, load_cell(id, cell, motion, std::nullopt), 8 * element);
+      now =
+          remembered(select_word(g, part, load_cell(id, cell, motion, std::nullopt), 8 * element));
     // Ordered after this CTA's atomics on the cell, the store holds all that they did (an unordered
     // one was reported).
     bool after_atomics = false;
@@ -268,7 +282,7 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
       either = fresh                      ? g
                : it->second.guard.valid() ? store_.make(Kind::Or, {it->second.guard, g})
                                           : Term{};
-    const bool agrees = fresh || same_word(it->second.stored, part);
+    const bool agrees = fresh || same_machine_word(it->second.stored, part);
     const bool other_writes = after_atomics || (!fresh && it->second.other_writes) || !agrees;
     it->second = {motion, now, {thread, pc}, guarded, either};
     if (agrees) it->second.stored = part;
@@ -278,7 +292,8 @@ void CtaExecutor::store_global(const Address& at, int width, const Word& word, u
     it->second.order = order;
     it->second.released = it->second.behind && has_acquired(thread);
   }
-  track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word, width));
+  if (!track_own(t.shadow, offset, width, thread, pc, Role::Write, &word))
+    track(t.shadow, Place::Tensor, id, offset, width, write_event(thread, pc, offset, word, width));
   if (is_raced(Place::Tensor, id, offset, width))
     for (int i = 0; i < width / element; ++i)
       t.stores[offset / element + i].word = tainted_word(element);

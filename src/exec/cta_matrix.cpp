@@ -133,6 +133,14 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
     return abort(pc, "'" + d.text->spelling() + "' with fragments of another size");
   c = multiply(d, s.m, s.n, s.k, a, b, std::move(c), is_integer(types[0]),
                types[1] == ScalarType::S8, types[2] == ScalarType::S8);
+  uint32_t history = 0;  // of all that the warp holds
+  if (histories_) {
+    std::vector<Word> all;
+    for (size_t i = 1; i < 4; ++i)
+      for (const ptx::Operand* reg : registers_of(ops[i]))
+        for (int lane = 0; lane < kWarpSize; ++lane) all.push_back(operand(warp, lane, *reg, 32));
+    history = history_of_all("matrix", all);
+  }
   for (int lane = 0; lane < kWarpSize; ++lane)
     for (size_t r = 0; r < targets.size(); ++r) {
       std::vector<Term> elements;
@@ -140,7 +148,11 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
         const Position p = in_c(s, held, lane, static_cast<int>(r) * held + i);
         elements.push_back(c[static_cast<size_t>(p.row * s.n + p.column)]);
       }
-      write(warp, lane, *targets[r], packed(elements, types[0]));
+      Word word = packed(elements, types[0]);
+      if (history)
+        word.history = history_by(d.text->spelling().c_str(), r << 8 | static_cast<uint64_t>(lane),
+                                  history, 0, false);
+      write(warp, lane, *targets[r], word);
     }
   return out_.aborted ? Step::Aborted : Step::Next;
 }

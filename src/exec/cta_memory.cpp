@@ -141,13 +141,10 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
   }
   std::optional<Location> l;
   if (base.object.is_address()) {
-    if (base.object.is_derived())
-      out_.assumptions.insert(
-          {"object-placement",
-           fmt::format(
-               "the address at {}, which depends on where its object lies, is followed where the "
-               "engine puts it",
-               to_string(span(pc)))});
+    if (base.object.is_derived()) {
+      abort(pc, "an address that is no fixed distance from where its object lies");
+      return {};
+    }
     const bool tensor = base.object.place() == Place::Tensor;
     const bool generic = tensor ? is_of(base.object.object(), space)
                                 : space == StateSpace::Generic || space == StateSpace::Global;
@@ -383,67 +380,17 @@ AccessEvent CtaExecutor::write_event(uint32_t thread, uint32_t pc, int64_t offse
   return e;
 }
 
-// Two stores leave the same bits if they are equal and nothing was rounded on the way: integers are
-// exact, and so are floats that were only chosen among loaded ones, but for the sign of a zero.
-bool CtaExecutor::is_unrounded(const Term& value) const {
-  bool exact = true;
-  term::Postorder(store_).walk(
-      value, [&](const Term&) { return exact; },
-      [&](const Term& t) {
-        switch (store_.kind(t)) {
-          case Kind::Add:
-          case Kind::Mul:
-          case Kind::Div:
-          case Kind::Sqrt:
-          case Kind::Exp2:
-          case Kind::Log2:
-          case Kind::Sin:
-          case Kind::Cos:
-          case Kind::Tanh:
-          case Kind::Erf:
-          case Kind::Atan:
-          case Kind::ErfInv:
-          case Kind::Gamma:
-          case Kind::LogGamma:
-          case Kind::RealOfSigned:
-          case Kind::RealOfUnsigned:
-            exact = false;
-            break;
-          case Kind::RealConst: {
-            const term::Rational* r = store_.as_rational(t);
-            const auto near = static_cast<double>(static_cast<float>(r->to_double()));
-            exact &= term::Rational::from_double(near) == *r;
-            break;
-          }
-          default:
-            break;
-        }
-      });
-  return exact;
-}
-
 void CtaExecutor::track(RaceShadow& shadow, Place place, uint32_t object, int64_t offset, int width,
                         const AccessEvent& now) {
-  const auto may_agree = [&](const AccessEvent& a, const AccessEvent& b) {
-    if (a.instruction != b.instruction || a.value.tag != b.value.tag) return false;
-    if (a.value.tag != Tag::Real && a.value.tag != Tag::Bits) return false;
-    if (a.value.tag == Tag::Real &&
-        (a.value.format != b.value.format || !session_.options.assumes("signed-zero")))
-      return false;
-    return is_unrounded(a.value.term) && is_unrounded(b.value.term);
-  };
-  const AccessHistory::Finding found = shadow.access(offset, width, now, order_, may_agree);
-  if (found.same_writes) {
+  const AccessHistory::Finding found =
+      shadow.access(offset, width, now, order_,
+                    [&](const AccessEvent& a, const AccessEvent& b) { return agreement(a, b); });
+  if (out_.wants_histories) return;
+  if (found.same_writes)
     out_.notes.insert(fmt::format(
         "{}: several threads of a block write the same value to one place of '{}'",
         to_string(span(now.instruction)),
         place == Place::Shared ? shared_[object].name : (*state_.tensors)[object].name));
-    // A term does not tell a value that was narrowed from one that was not.
-    if (now.value.tag == Tag::Real && !now.value.shadow)
-      out_.assumptions.insert(
-          {"same-rounding", fmt::format("equal floats that threads store at {} are the same bits",
-                                        to_string(span(now.instruction)))});
-  }
   if (!found.conflicts.empty()) report_races(place, object, offset, width, found, now);
   if (!found.raced_loads.empty()) note_raced_loads(place, object, offset, width, found, now);
 }
@@ -512,21 +459,22 @@ Word CtaExecutor::load_variable(const Location& at, const ByteMemory& memory, in
 // So it is a defect only if what it returned matters.
 void CtaExecutor::note_raced_loads(Place place, uint32_t object, int64_t offset, int width,
                                    const AccessHistory::Finding& found, const AccessEvent& now) {
-  const auto note = [&](uint32_t thread, uint32_t load, uint32_t storing, const Defect& race) {
+  const auto note = [&](const Moment& when, uint32_t load, uint32_t storing, const Defect& race) {
     for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g)
       out_.raced.loads.try_emplace(
-          RacedLoad{place, object, g, order_.epoch(), thread, load, storing}, race);
+          RacedLoad{place, object, g, when.epoch, when.thread, when.clock, load, storing}, race);
   };
   for (const AccessHistory::Conflict& c : found.raced_loads) {
     const Defect race = race_between(place, object, offset, width, c.earlier, now);
     if (now.role == Role::Read) {
-      note(now.thread, now.instruction, 0, race);
+      note(moment(now.thread), now.instruction, 0, race);
       break;
     }
     const uint32_t first = c.earlier.thread / kWarpSize * kWarpSize;
     for (uint32_t m = c.lanes; m; m &= m - 1)
-      note(first + static_cast<uint32_t>(std::countr_zero(m)), c.earlier.instruction, 0, race);
-    if (found.more_loads) note(RacedLoad::kEveryThread, 0, now.thread, race);
+      note({first + static_cast<uint32_t>(std::countr_zero(m)), c.epoch, c.clock},
+           c.earlier.instruction, 0, race);
+    if (found.more_loads) note({RacedLoad::kEveryThread, order_.epoch(), 0}, 0, now.thread, race);
   }
 }
 
@@ -535,10 +483,11 @@ std::optional<Word> CtaExecutor::raced_load(Place place, uint32_t object, int64_
   const auto& loads = raced_before_.loads;
   if (loads.empty()) return std::nullopt;
   for (int64_t g = offset >> 2; g <= (offset + width - 1) >> 2; ++g) {
-    auto it = loads.find(RacedLoad{place, object, g, order_.epoch(), thread, pc});
+    auto it =
+        loads.find(RacedLoad{place, object, g, order_.epoch(), thread, order_.clock(thread), pc});
     if (it == loads.end()) {
       it = loads.lower_bound(
-          RacedLoad{place, object, g, order_.epoch(), RacedLoad::kEveryThread, 0});
+          RacedLoad{place, object, g, order_.epoch(), RacedLoad::kEveryThread, 0, 0});
       const auto is_others = [&](const RacedLoad& r) {
         return r.place == place && r.object == object && r.granule == g &&
                r.epoch == order_.epoch() && r.thread == RacedLoad::kEveryThread;
@@ -580,8 +529,9 @@ Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uin
       }
   if (const auto raced = raced_load(Place::Shared, at.location.object, offset, width, thread, pc))
     return *raced;
-  track(v.shadow, Place::Shared, at.location.object, offset, width,
-        read_event(thread, pc, offset, width));
+  if (!track_own(v.shadow, offset, width, thread, pc, Role::Read, nullptr))
+    track(v.shadow, Place::Shared, at.location.object, offset, width,
+          read_event(thread, pc, offset, width));
   if (is_raced(Place::Shared, at.location.object, offset, width)) return tainted_word(width);
   return load_variable(at.location, v.memory, width, tensor::Origin{thread, pc});
 }
@@ -592,16 +542,17 @@ void CtaExecutor::store_shared(const Address& at, int width, const Word& word, u
   const int64_t offset = at.location.offset;
   overwrites_copy(v, offset, width, thread, pc);
   note_generic_write(v, offset, width, thread, pc);
-  const Word sent = leaving_thread(word, pc);
-  track(v.shadow, Place::Shared, at.location.object, offset, width,
-        write_event(thread, pc, offset, sent, width));
+  const Word sent = leaving_thread(remembered(word), pc);
+  if (!track_own(v.shadow, offset, width, thread, pc, Role::Write, &sent))
+    track(v.shadow, Place::Shared, at.location.object, offset, width,
+          write_event(thread, pc, offset, sent, width));
   const Term g = guard(static_cast<int>(thread % kWarpSize));
   const Word now =
       g.valid() ? select_word(g, sent, load_variable(at.location, v.memory, width), 8 * width)
                 : sent;
-  v.memory.store(
-      offset, width,
-      is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width) : now);
+  v.memory.store(offset, width,
+                 is_raced(Place::Shared, at.location.object, offset, width) ? tainted_word(width)
+                                                                            : remembered(now));
 }
 
 Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
@@ -621,8 +572,9 @@ Word CtaExecutor::load_param(const Location& at, int width, uint32_t pc) {
                      8, static_cast<int>(at.offset), width);
     case Argument::Kind::Scalar: {
       const OperandType type = element_type(a.dtype);
-      return extract(word_of(store_.free_scalar(a.scalar), type), dtype_size(a.dtype),
-                     static_cast<int>(at.offset), width);
+      Word word = word_of(store_.free_scalar(a.scalar), type);
+      if (histories_) word.history = histories_->leaf(uint64_t{2} << 32, a.scalar, 0, true);
+      return extract(word, dtype_size(a.dtype), static_cast<int>(at.offset), width);
     }
     case Argument::Kind::TensorMap:
       abort(pc, "the bytes of a tensor map are read");
@@ -693,10 +645,11 @@ void CtaExecutor::store_at(const Address& at, int width, const Word& word, uint3
     case Place::Local: {
       ByteMemory& memory = local(thread, at.location.object);
       const Term g = guard(static_cast<int>(thread % kWarpSize));
-      memory.store(at.location.offset, width,
-                   g.valid()
-                       ? select_word(g, word, load_variable(at.location, memory, width), 8 * width)
-                       : word);
+      memory.store(
+          at.location.offset, width,
+          remembered(
+              g.valid() ? select_word(g, word, load_variable(at.location, memory, width), 8 * width)
+                        : word));
       return;
     }
     default:
@@ -768,8 +721,11 @@ Word CtaExecutor::widened(const Word& word, int from, int to, bool is_signed) {
                           word.object.derived());
   }
   if (word.tag != Tag::Bits && word.tag != Tag::Real) return word;
-  return word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to),
-                 bits_type(to));
+  Word wide = word_of(store_.make(Kind::BvSignExtend, {term_of(word, bits_type(from))}, 0, to),
+                      bits_type(to));
+  if (histories_)
+    wide.history = history_by("sign-extend", static_cast<uint64_t>(to), history_of(word));
+  return wide;
 }
 
 CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const isa::Decoded& d,
@@ -791,8 +747,12 @@ CtaExecutor::Step CtaExecutor::execute_store(Warp& warp, uint32_t mask, const is
             operand(warp, lane, vector ? src.elements[static_cast<size_t>(i)] : src, 8 * width);
         // The register may be wider than what is stored.
         if (w.tag == Tag::Concrete && width < 8) w.bits &= (1ull << (8 * width)) - 1;
-        if (w.tag == Tag::Bits && store_.type(w.term).width > 8 * width)
+        if (w.tag == Tag::Bits && store_.type(w.term).width > 8 * width) {
+          const uint32_t history =
+              histories_ ? history_by("extract", static_cast<uint64_t>(width), history_of(w)) : 0;
           w = word_of(term_of(w, bits_type(8 * width)), bits_type(8 * width));
+          w.history = history;
+        }
         Address part = at;
         part.location.offset += i * width;
         const bool flag =

@@ -43,7 +43,7 @@ void CtaExecutor::fence_proxy(uint32_t thread) {
     // An earlier fence of a thread stands for its later ones.
     bool own = false;
     for (const Moment& fence : w.fences) {
-      if (fence.epoch < order_.epoch()) return true;
+      if (order_.is_over(fence.thread, fence.epoch, fence.clock)) return true;
       own |= fence.thread == thread;
     }
     if (!own && is_before(w.when, thread)) w.fences.push_back(moment(thread));

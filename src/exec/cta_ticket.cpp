@@ -25,7 +25,8 @@ CtaExecutor::Moment CtaExecutor::moment(uint32_t thread) const {
 }
 
 bool CtaExecutor::is_before(const Moment& m, uint32_t thread) const {
-  return m.thread == thread || m.epoch < order_.epoch() || order_.sees(thread, m.thread, m.clock);
+  return m.thread == thread || order_.is_over(m.thread, m.epoch, m.clock) ||
+         order_.sees(thread, m.thread, m.clock);
 }
 
 bool CtaExecutor::behind_ticket(uint32_t thread) const {

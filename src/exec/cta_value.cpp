@@ -837,7 +837,8 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
     }
     Word w = operand(warp, lane, src, width);
     if (d.op == isa::Op::Cvta || d.op == isa::Op::Isspacep) {
-      if (w.tag != Tag::Concrete) {
+      const bool chosen = d.op == isa::Op::Cvta && w.tag == Tag::Bits && width == 64;
+      if (w.tag != Tag::Concrete && !chosen) {
         write(warp, lane, dst, refused(d, "an address that depends on data"));
         continue;
       }
@@ -863,7 +864,14 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
       }
       const bool constant = w.object.place() == Place::Tensor && !w.object.is_mixed() &&
                             tensors_[w.object.object()].constant;
-      if (d.op == isa::Op::Isspacep) {
+      if (chosen) {
+        // One of several addresses, chosen by data: each is converted in its place in the term.
+        if (place != Place::Tensor && place != Place::Nowhere) {
+          const uint64_t by = d.to_space ? 0 - window(place) : window(place);
+          w = word_of(store_.make(Kind::BvAdd, {term_of(w, bits_type(64)), store_.bits(by, 64)}),
+                      bits_type(64));
+        }
+      } else if (d.op == isa::Op::Isspacep) {
         w = Word::concrete((constant ? Place::Const : locate_generic(w.bits).place) == place);
       } else if (constant && place == Place::Const) {
         // A variable that is a tensor has one address for both.
@@ -885,11 +893,19 @@ Word CtaExecutor::extract(const Word& word, int width, int first, int count) {
       return word;
     case Tag::Concrete:
       return Word::concrete(concretize(word, 8 * width) >> (8 * first) & low_mask(8 * count), 0,
-                            word.object.derived());
-    default:
-      return word_of(
+                            width != 8 || count != 4 ? word.object.derived()
+                            : first == 0             ? word.object.lower()
+                            : first == 4             ? word.object.upper()
+                                                     : word.object.derived());
+    default: {
+      Word part = word_of(
           store_.make(Kind::BvExtract, {term_of(word, bits_type(8 * width))}, 8 * first, 8 * count),
           bits_type(8 * count));
+      if (histories_)
+        part.history =
+            history_by("extract", static_cast<uint64_t>(first << 8 | count), history_of(word));
+      return part;
+    }
   }
 }
 
@@ -898,11 +914,15 @@ Word CtaExecutor::concat(const Word& low, int low_width, const Word& high, int h
   if (low.tag == Tag::Concrete && high.tag == Tag::Concrete && low_width + high_width <= 8)
     return Word::concrete(
         concretize(low, 8 * low_width) | concretize(high, 8 * high_width) << (8 * low_width), 0,
-        low.object | high.object);
+        low_width == 4 && high_width == 4 ? joined_halves(low, high) : low.object | high.object);
   if (low_width + high_width > 8) return Word{};
-  return word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)),
-                                              term_of(low, bits_type(8 * low_width))}),
-                 bits_type(8 * (low_width + high_width)));
+  Word both = word_of(store_.make(Kind::BvConcat, {term_of(high, bits_type(8 * high_width)),
+                                                   term_of(low, bits_type(8 * low_width))}),
+                      bits_type(8 * (low_width + high_width)));
+  if (histories_)
+    both.history = history_by("concat", static_cast<uint64_t>(low_width << 8 | high_width),
+                              history_of(low), history_of(high));
+  return both;
 }
 
 Word CtaExecutor::unwritten(int64_t offset, int width) {

@@ -305,11 +305,19 @@ CtaExecutor::Step CtaExecutor::execute_vote(Warp& warp, const Meeting& meeting) 
   const uint32_t mask = meeting.mask;
   const auto mode = static_cast<isa::VoteMode>(meeting.at(std::countr_zero(mask)).mode);
   std::array<Term, kWarpSize> votes;
+  std::vector<Word> words(kWarpSize, Word::concrete(0));
   for (uint32_t m = mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::vector<ptx::Operand>& ops = meeting.at(lane).text->operands;
-    votes[lane] = term_of(operand(warp, lane, ops[1], 1), kPred);
+    words[static_cast<size_t>(lane)] = operand(warp, lane, ops[1], 1);
+    votes[lane] = term_of(words[static_cast<size_t>(lane)], kPred);
     if (ops[1].negated) votes[lane] = store_.make(Kind::Not, {votes[lane]});
+    if (ops[1].negated && histories_) {
+      Word& w = words[static_cast<size_t>(lane)];
+      const uint32_t history = history_by("negated", 0, history_of(w));
+      w = Word::boolean(votes[lane]);
+      w.history = history;
+    }
   }
   absl::flat_hash_map<uint32_t, Word> by_members;
   std::array<Word, kWarpSize> results;
@@ -348,6 +356,9 @@ CtaExecutor::Step CtaExecutor::execute_vote(Warp& warp, const Meeting& meeting) 
           it->second = word_of(ballot, kBits32);
           break;
       }
+      if (histories_)
+        it->second.history = history_by("vote", static_cast<uint64_t>(mode) << 32 | it->first,
+                                        history_of_all("votes", words));
     }
     results[lane] = it->second;
   }
@@ -407,11 +418,13 @@ CtaExecutor::Step CtaExecutor::execute_redux(Warp& warp, const Meeting& meeting)
   const isa::Decoded& form = meeting.at(std::countr_zero(meeting.mask));
   const bool is_signed = form.type == ptx::ScalarType::S32;
   std::array<Term, kWarpSize> values;
+  std::vector<Word> words(kWarpSize, Word::concrete(0));
   for (uint32_t m = meeting.mask; m; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    values[static_cast<size_t>(lane)] =
-        term_of(operand(warp, lane, meeting.at(lane).text->operands[1], 32), kBits32);
+    words[static_cast<size_t>(lane)] = operand(warp, lane, meeting.at(lane).text->operands[1], 32);
+    values[static_cast<size_t>(lane)] = term_of(words[static_cast<size_t>(lane)], kBits32);
   }
+  const uint32_t history = histories_ ? history_of_all("redux", words) : 0;
   const auto combine = [&](const Term& a, const Term& b) {
     const auto least = [&](const Term& x, const Term& y) {
       return store_.make(Kind::Select,
@@ -441,8 +454,11 @@ CtaExecutor::Step CtaExecutor::execute_redux(Warp& warp, const Meeting& meeting)
       result = result ? combine(*result, value) : value;
     }
     // A lane that its own mask does not name was reported.
-    write(warp, lane, meeting.at(lane).text->operands[0],
-          result ? word_of(*result, kBits32) : tainted_word(4));
+    Word word = result ? word_of(*result, kBits32) : tainted_word(4);
+    if (history)
+      word.history =
+          history_by("redux", uint64_t{form.mode} << 32 | meeting.partners(lane), history);
+    write(warp, lane, meeting.at(lane).text->operands[0], word);
   }
   return Step::Next;
 }

@@ -198,8 +198,10 @@ struct Session {
 };
 
 // Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;
-// the caller makes the next versions from the pieces.
+// the caller makes the next versions from the pieces. `histories`: the pieces have those of what
+// they store.
 LaunchResult run_launch(Session& session, const ProgramState& state, const Launch& launch,
-                        const LastPhase* last = nullptr, const std::vector<Round>& rounds = {});
+                        const LastPhase* last = nullptr, const std::vector<Round>& rounds = {},
+                        bool histories = false);
 
 }  // namespace coequal::exec

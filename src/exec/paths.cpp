@@ -107,6 +107,8 @@ class Paths : private term::MotionReconciler {
     a.aborted |= b.aborted;
     a.out_of_budget |= b.out_of_budget;
     a.thread_instructions += b.thread_instructions;
+    // Those of two executions are not comparable.
+    a.pieces.histories = nullptr;
     if (!a.aborted) {
       join_reads(condition, other, a.pieces.reads, b.pieces.reads);
       for (TensorPiece& piece : b.pieces.tensors) {
@@ -165,6 +167,8 @@ class Paths : private term::MotionReconciler {
     out.before_atomics = a.before_atomics && b.before_atomics;
     out.released = a.released && b.released;
     out.other_writes = a.other_writes || b.other_writes;
+    out.known_bits = a.known_bits && b.known_bits;
+    out.history = out.stored_history = 0;
     out.guard = {};
     out.stored = {};
     if (out.guarded && (!a.guarded || a.guard.valid()) && (!b.guarded || b.guard.valid()))
@@ -180,6 +184,8 @@ class Paths : private term::MotionReconciler {
     out.guard = !s.guarded || s.guard.valid() ? both(condition, s.guard) : Term{};
     if (!s.guarded) out.stored = s.value;
     out.guarded = true;
+    out.known_bits = false;
+    out.history = out.stored_history = 0;
     return out;
   }
 

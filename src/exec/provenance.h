@@ -28,13 +28,16 @@ class Provenance {
   constexpr bool is_address() const { return code_ != 0; }
   constexpr bool is_mixed() const { return code_ == kMixed; }
   // Some function of the address, such as its upper half: not a distance from the object.
-  constexpr bool is_derived() const { return code_ & kDerived; }
-  constexpr Provenance derived() const {
-    return is_address() ? Provenance(static_cast<uint16_t>(code_ | kDerived)) : *this;
-  }
+  constexpr bool is_derived() const { return code_ >> kFormBits != kWhole; }
+  // Of these the lower or the upper 32 bits.
+  constexpr bool is_lower() const { return code_ >> kFormBits == kLower; }
+  constexpr bool is_upper() const { return code_ >> kFormBits == kUpper && !is_mixed(); }
+  constexpr Provenance derived() const { return as(kFunction); }
+  constexpr Provenance lower() const { return is_derived() ? derived() : as(kLower); }
+  constexpr Provenance upper() const { return is_derived() ? derived() : as(kUpper); }
   // Of an address that is not mixed.
   constexpr Place place() const {
-    const int known = (code_ & ~kDerived) >> kObjectBits;
+    const int known = (code_ & kObject) >> kObjectBits;
     return known == 0 ? Place::Nowhere : static_cast<Place>(known - 1);
   }
   constexpr uint32_t object() const { return code_ & (kMostObjects - 1); }
@@ -46,13 +49,24 @@ class Provenance {
     if (!b.is_address()) return a.derived();
     return a.derived() == b.derived() ? a.derived() : mixed();
   }
+  // Of a word of 64 bits with these lower and upper ones: an address if they are of addresses of
+  // one object, which is not mixed up with another address of it.
+  static constexpr Provenance joined(Provenance low, Provenance high) {
+    const bool halves = high.is_upper() && (low.is_lower() || !low.is_derived());
+    return halves && low.derived() == high.derived() ? high.as(kWhole) : low | high;
+  }
   friend constexpr bool operator==(Provenance, Provenance) = default;
 
  private:
-  static constexpr int kObjectBits = 12;
+  static constexpr int kObjectBits = 11, kFormBits = 14;
   static constexpr uint32_t kMostObjects = 1u << kObjectBits;
-  static constexpr uint16_t kDerived = 0x8000, kMixed = 0xffff;
+  static constexpr uint16_t kObject = (1u << kFormBits) - 1, kMixed = 0xffff;
+  static constexpr uint16_t kWhole = 0, kFunction = 1, kLower = 2, kUpper = 3;
   explicit constexpr Provenance(uint16_t code) : code_(code) {}
+  constexpr Provenance as(uint16_t form) const {
+    if (!is_address() || is_mixed()) return *this;
+    return Provenance(static_cast<uint16_t>(form << kFormBits | (code_ & kObject)));
+  }
   uint16_t code_ = 0;
 };
 

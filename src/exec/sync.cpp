@@ -29,6 +29,33 @@ void HappensBefore::warp_barrier(uint32_t warp, uint32_t mask) {
   }
 }
 
+void HappensBefore::cta_barrier() {
+  if (!ended_.empty()) {
+    ends_.resize(clocks_.size());
+    for (const uint32_t t : ended_) ends_[t].epoch = epoch_;
+    for (const uint32_t t : ended_) {
+      const size_t first = wide_ ? 0 : t / kWarpSize * kWarpSize;
+      const size_t last = wide_ ? clocks_.size() : std::min(first + kWarpSize, clocks_.size());
+      for (size_t u = first; u < last; ++u)
+        if (ends_[u].epoch == ~0u) ends_[t].known = std::max(ends_[t].known, clocks_[u][slot(t)]);
+    }
+    ended_.clear();
+  }
+  ++epoch_;
+}
+
+uint32_t HappensBefore::lasting(uint32_t warp, uint32_t lanes, uint32_t epoch,
+                                uint32_t clock) const {
+  if (epoch >= epoch_) return lanes;
+  if (ends_.empty()) return 0;
+  uint32_t left = 0;
+  for (uint32_t m = lanes; m; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (!is_over(warp * kWarpSize + static_cast<uint32_t>(lane), epoch, clock)) left |= 1u << lane;
+  }
+  return left;
+}
+
 void HappensBefore::arrive(std::span<const uint32_t> threads, Clock& barrier) {
   CHECK(wide_);
   for (const uint32_t t : threads) {
@@ -53,7 +80,7 @@ int AccessHistory::unordered_lane(const Group& group, uint32_t lanes, uint32_t t
 }
 
 AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const HappensBefore& order,
-                                             MayAgree may_agree) {
+                                             Agree agree) {
   const uint32_t warp = now.thread / kWarpSize, lane = now.thread % kWarpSize;
   Finding found;
   bool certain = false, asked = false, merged = false, two_warps = false;
@@ -61,28 +88,43 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
   size_t kept = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
-    if (group.epoch < order.epoch()) continue;
+    if (group.epoch < order.epoch()) {
+      group.mask = order.lasting(group.warp, group.mask, group.epoch, group.clock);
+      if (!group.mask) continue;
+    }
     const int other = unordered_lane(group, group.mask, now.thread, order);
     const bool guarded = group.guard.valid() || now.guard.valid();
     const bool same_bytes = group.at == now.at && group.size == now.size && now.size > 0;
     const bool same_kind = group.role == now.role && group.atomic_op == now.atomic_op &&
                            (now.role != Role::Read || same_bytes || now.size == 0);
     const bool writes = now.role == Role::Write && group.role == Role::Write;
-    // Known words are their bits; a term is the same bits only where one instruction computed it.
-    const bool same_write = writes && now.at == group.at && now.size == group.size &&
-                            (now.instruction == group.instruction || now.value.is_number()) &&
-                            same_word(now.value, group.value);
+    const auto earlier = [&] {
+      return AccessEvent{group.warp * kWarpSize + static_cast<uint32_t>(other),
+                         group.instruction,
+                         group.role,
+                         group.atomic_op,
+                         group.guard,
+                         group.value,
+                         group.at,
+                         group.size};
+    };
+    Agreement agreement = Agreement::Different;
+    if (other >= 0 && writes && now.at == group.at && now.size == group.size) {
+      if (now.value.is_number() && same_word(now.value, group.value))
+        agreement = Agreement::Same;
+      else
+        agreement = agree(earlier(), now);
+    }
+    const bool same_write = agreement == Agreement::Same;
     if (other >= 0) {
       const bool reads = now.role == Role::Read && group.role == Role::Read;
       const bool atomics = now.role == Role::Atomic && group.role == Role::Atomic;
       const bool mixed = atomics && now.atomic_op != group.atomic_op;
       found.same_writes |= same_write;
       if (mixed || (!reads && !atomics && !same_write)) {
-        Conflict conflict{
-            {group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
-             group.atomic_op, group.guard, group.value, group.at, group.size},
-            mixed};
-        conflict.may_agree = writes && same_bytes && may_agree(conflict.earlier, now);
+        Conflict conflict{earlier(), mixed};
+        conflict.epoch = group.epoch, conflict.clock = group.clock;
+        conflict.may_agree = agreement == Agreement::Perhaps && same_bytes;
         const bool plain = now.role != Role::Atomic && group.role != Role::Atomic;
         if (plain && !writes && !guarded && same_bytes) {
           uint32_t rest = group.mask >> other << other;
@@ -103,8 +145,9 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
         }
       }
     }
-    if (same_kind && !guarded && group.warp == warp && group.clock == order.clock(now.thread) &&
-        group.instruction == now.instruction && (now.role != Role::Write || same_write)) {
+    if (same_kind && !guarded && group.warp == warp && group.epoch == order.epoch() &&
+        group.clock == order.clock(now.thread) && group.instruction == now.instruction &&
+        (now.role != Role::Write || same_write)) {
       group.mask |= 1u << lane;
       merged = true;
     } else if (other < 0 && !now.guard.valid() && same_kind) {
@@ -130,12 +173,37 @@ AccessHistory::Finding AccessHistory::access(const AccessEvent& now, const Happe
   return found;
 }
 
+void AccessHistory::add_own(const AccessEvent& now, const HappensBefore& order) {
+  // The new access stands for an older one of its kind, and is the last.
+  const size_t same = groups_.empty()               ? 1
+                      : groups_[0].role == now.role ? 0
+                      : groups_.size() == 2         ? 1
+                                                    : 2;
+  if (groups_.size() == 2 && same == 0) {
+    std::swap(groups_[0], groups_[1]);
+  } else if (same >= groups_.size()) {
+    groups_.emplace_back();
+  }
+  Group& g = groups_.back();
+  g.warp = now.thread / kWarpSize;
+  g.mask = 1u << now.thread % kWarpSize;
+  g.clock = order.clock(now.thread);
+  g.epoch = order.epoch();
+  g.instruction = now.instruction;
+  g.role = now.role;
+  g.atomic_op = 0;
+  g.value = now.value;
+  g.at = now.at;
+  g.size = now.size;
+}
+
 AccessHistory::Finding AccessHistory::look(const AccessEvent& read,
                                            const HappensBefore& order) const {
   Finding found;
   for (const Group& group : groups_) {
-    if (group.epoch < order.epoch() || group.role == Role::Read) continue;
-    const int other = unordered_lane(group, group.mask, read.thread, order);
+    if (group.role == Role::Read) continue;
+    const uint32_t lanes = order.lasting(group.warp, group.mask, group.epoch, group.clock);
+    const int other = unordered_lane(group, lanes, read.thread, order);
     if (other < 0) continue;
     found.conflicts.push_back(
         {{group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
@@ -157,7 +225,7 @@ RaceShadow::Granule& RaceShadow::granule(int64_t index) {
 }
 
 AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const AccessEvent& now,
-                                          const HappensBefore& order, MayAgree may_agree) {
+                                          const HappensBefore& order, Agree agree) {
   AccessHistory::Finding all;
   const auto note = [&](AccessHistory::Finding&& found) {
     all.same_writes |= found.same_writes;
@@ -173,15 +241,31 @@ AccessHistory::Finding RaceShadow::access(int64_t offset, int width, const Acces
     const int first = static_cast<int>(at & 3);
     const int count = static_cast<int>(std::min<int64_t>(4 - first, offset + width - at));
     if (count == 4 && g.bytes.empty()) {
-      note(g.whole.access(now, order, may_agree));
+      note(g.whole.access(now, order, agree));
     } else {
       if (g.bytes.empty()) g.bytes.assign(4, g.whole);
       for (int i = 0; i < count; ++i)
-        note(g.bytes[static_cast<size_t>(first + i)].access(now, order, may_agree));
+        note(g.bytes[static_cast<size_t>(first + i)].access(now, order, agree));
     }
     at += count;
   }
   return all;
+}
+
+bool RaceShadow::own(uint32_t thread, uint32_t instruction, Role role, int64_t offset, int width,
+                     const Word* value, const HappensBefore& order) {
+  if ((offset | width) & 3) return false;
+  for (int64_t at = offset >> 2; at < (offset + width) >> 2; ++at) {
+    const Granule& g = granule(at);
+    if (!g.bytes.empty() || !g.whole.is_own(thread, role, offset, width)) return false;
+  }
+  AccessEvent now;
+  now.thread = thread, now.instruction = instruction, now.role = role;
+  now.at = offset, now.size = width;
+  if (value) now.value = *value;
+  for (int64_t at = offset >> 2; at < (offset + width) >> 2; ++at)
+    granule(at).whole.add_own(now, order);
+  return true;
 }
 
 AccessHistory::Finding RaceShadow::look(int64_t offset, int width, const AccessEvent& read,

@@ -34,7 +34,20 @@ class HappensBefore {
     if (!wide_ && thread / kWarpSize != other / kWarpSize) return false;
     return clock <= clocks_[thread][slot(other)];
   }
-  void cta_barrier() { ++epoch_; }
+  // Whether what a thread did in that epoch up to its clock came before the whole-CTA barrier that
+  // ended it, and so before all that comes now.
+  bool is_over(uint32_t thread, uint32_t epoch, uint32_t clock) const {
+    return epoch < epoch_ &&
+           (ends_.empty() || ends_[thread].epoch != epoch || clock <= ends_[thread].known);
+  }
+  // Lanes of a warp for which it is not.
+  uint32_t lasting(uint32_t warp, uint32_t lanes, uint32_t epoch, uint32_t clock) const;
+  // All living threads pass a barrier. A thread that has ended did not arrive there: what it did
+  // since its last barrier is ordered before the others only where one of them knew of it. (PTX
+  // ISA: a barrier orders the accesses of the threads that participate; the exit of a thread only
+  // releases those that wait.)
+  void cta_barrier();
+  void end(uint32_t thread) { ended_.push_back(thread); }
   void warp_barrier(uint32_t warp, uint32_t mask);
 
   // What threads that arrived at a named barrier had done: one entry a thread, empty before the
@@ -52,6 +65,13 @@ class HappensBefore {
   uint32_t epoch_ = 0;
   bool wide_;  // clocks have an entry for every thread of the CTA, not of the warp alone
   std::vector<Clock> clocks_;  // by thread
+  // Threads that ended since the last whole-CTA barrier.
+  std::vector<uint32_t> ended_;
+  struct End {
+    uint32_t epoch = ~0u;
+    uint32_t known = 0;  // its last clock that the others knew of at the barrier
+  };
+  std::vector<End> ends_;  // by thread; empty: none ended before a barrier
 };
 
 enum class Role : uint8_t { Read, Write, Atomic };
@@ -67,12 +87,19 @@ struct AccessEvent {
   int32_t size = 0;       // its bytes; 0: not those of a plain load or store
 };
 
-// Whether two stores to one place may have left the same bits, which is then to be decided.
-using MayAgree = absl::FunctionRef<bool(const AccessEvent& a, const AccessEvent& b)>;
-inline constexpr auto kNeverAgree = [](const AccessEvent&, const AccessEvent&) { return false; };
+// Whether two stores of the very same bytes leave the same bits. Of stores that nothing orders; not
+// asked where both store known numbers that are equal.
+enum class Agreement : uint8_t { Same, Perhaps, Different };  // Perhaps: to be decided
+using Agree = absl::FunctionRef<Agreement(const AccessEvent& a, const AccessEvent& b)>;
+// By their values as they stand, of one instruction.
+inline constexpr auto kAsTheyStand = [](const AccessEvent& a, const AccessEvent& b) {
+  return a.instruction == b.instruction && same_word(a.value, b.value) ? Agreement::Same
+                                                                       : Agreement::Different;
+};
 
 // The accesses to one place (a byte, or four that are always accessed together) that later ones may
-// conflict with. Whatever an earlier epoch did is ordered before all that comes. Inside an epoch an
+// conflict with. Whatever an earlier epoch did is ordered before all that comes, but for what
+// threads did that have ended (HappensBefore::cta_barrier). Inside an epoch an
 // access is dropped when a later one that it is ordered before stands for it: a read for a read, an
 // atomic for one of its kind, a write for a write. (A write does not stand for a read: another
 // write of the same value does not conflict with the write but does with the read. A write that is
@@ -83,9 +110,10 @@ class AccessHistory {
  public:
   struct Conflict {
     AccessEvent earlier;
-    bool mixed_atomics = false;  // two unordered atomics of different kinds
-    bool may_agree = false;      // two stores that conflict only where their values differ
-    uint32_t lanes = 0;          // of a raced load's conflict: all unordered lanes of the warp
+    bool mixed_atomics = false;     // two unordered atomics of different kinds
+    bool may_agree = false;         // two stores that conflict only where their values differ
+    uint32_t lanes = 0;             // of a raced load's conflict: all unordered lanes of the warp
+    uint32_t epoch = 0, clock = 0;  // of the earlier one
   };
   struct Finding {
     // Of the conflicts that always happen at most one, the root one; of those under guards all, and
@@ -99,8 +127,21 @@ class AccessHistory {
   };
 
   // Checks `now` against the history and records it.
-  Finding access(const AccessEvent& now, const HappensBefore& order,
-                 MayAgree may_agree = kNeverAgree);
+  Finding access(const AccessEvent& now, const HappensBefore& order, Agree agree = kAsTheyStand);
+  // Records an access that always happens, by the only thread of which accesses are known here;
+  // false, and nothing is done, if that is not so. The same as access(), for what most accesses
+  // are.
+  bool is_own(uint32_t thread, Role role, int64_t at, int32_t size) const {
+    if (groups_.size() > 2 || (groups_.size() == 2 && groups_[0].role == groups_[1].role))
+      return false;
+    for (const Group& g : groups_)
+      if (g.warp != thread / kWarpSize || g.mask != 1u << thread % kWarpSize || g.guard.valid() ||
+          g.role == Role::Atomic ||
+          (role == Role::Read && g.role == role && (g.at != at || g.size != size)))
+        return false;
+    return true;
+  }
+  void add_own(const AccessEvent& now, const HappensBefore& order);
   // Conflicts of a read that leaves no trace here: it goes on after its instruction, and when it is
   // over is known elsewhere.
   Finding look(const AccessEvent& read, const HappensBefore& order) const;
@@ -128,7 +169,10 @@ class AccessHistory {
 class RaceShadow {
  public:
   AccessHistory::Finding access(int64_t offset, int width, const AccessEvent& now,
-                                const HappensBefore& order, MayAgree may_agree = kNeverAgree);
+                                const HappensBefore& order, Agree agree = kAsTheyStand);
+  // The access by access(), if it needs no more than AccessHistory::add_own.
+  bool own(uint32_t thread, uint32_t instruction, Role role, int64_t offset, int width,
+           const Word* value, const HappensBefore& order);
   AccessHistory::Finding look(int64_t offset, int width, const AccessEvent& read,
                               const HappensBefore& order);
 

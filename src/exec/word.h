@@ -30,6 +30,7 @@ struct Word {
   term::FloatFormat format = term::FloatFormat::F32;
   Provenance object;  // of a Concrete word that holds an address
   MotionId motion = 0;
+  uint32_t history = 0;  // of a symbolic one, where histories are kept: see tensor::Histories
   uint64_t bits = 0;
   Term term;
 
@@ -117,6 +118,7 @@ class Bank {
     if (moving_) motion_ = other.motion_;
     if (addresses_) object_ = other.object_;
     terms_ = other.terms_ ? std::make_unique<Terms>(*other.terms_) : nullptr;
+    histories_ = other.histories_ ? std::make_unique<Histories>(*other.histories_) : nullptr;
     return *this;
   }
 
@@ -129,6 +131,7 @@ class Bank {
       w.shadow = shadows_ >> lane & 1;
       w.format = format_[lane];
       w.term = (*terms_)[lane];
+      if (histories_) w.history = (*histories_)[lane];
     } else {
       w.object = object(lane);
     }
@@ -145,6 +148,7 @@ class Bank {
       if (w.tag == Tag::Real && w.shadow) shadows_ |= 1u << lane;
       format_[lane] = w.format;
       set_term(lane, w.term);
+      if (w.history || histories_) set_history(lane, w.history);
     }
   }
   void set_concrete(int lane, uint64_t value, MotionId motion = 0, Provenance object = {}) {
@@ -157,10 +161,17 @@ class Bank {
     format_[lane] = f;
     bits_[lane] = 0;
     set_term(lane, value);
+    if (histories_) (*histories_)[lane] = 0;
+  }
+  // Of a symbolic lane.
+  void set_history(int lane, uint32_t history) {
+    if (!histories_) histories_ = std::make_unique<Histories>();
+    (*histories_)[lane] = history;
   }
 
  private:
   using Terms = std::array<Term, kWarpSize>;
+  using Histories = std::array<uint32_t, kWarpSize>;
 
   void describe(int lane, Tag tag, MotionId motion, Provenance object) {
     const uint32_t bit = 1u << lane;
@@ -190,6 +201,7 @@ class Bank {
   std::array<MotionId, kWarpSize> motion_{};    // of lanes in moving_
   std::array<Provenance, kWarpSize> object_{};  // of lanes in addresses_
   std::unique_ptr<Terms> terms_;
+  std::unique_ptr<Histories> histories_;  // of lanes with a term; none: all 0
 };
 
 // The registers of one warp.

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "exec/unrounded.h"
 
 namespace coequal::program {
 namespace {
@@ -66,6 +67,71 @@ struct Side {
   bool guard_unknown = false;  // under some condition that is not given
 };
 
+// Whether stores of two CTAs leave the same bits.
+class SameBits {
+ public:
+  // Perhaps: where the values are equal. Unknown: the values are equal. Ask: neither is known
+  // without histories.
+  enum class Answer : uint8_t { No, Yes, Perhaps, Unknown, Ask };
+
+  explicit SameBits(TermStore& store) : store_(store) {}
+
+  // Of what the cells hold (`value`), or of what was stored under guards that may hold both
+  // (`stored`).
+  Answer of_values(const TensorInfo& info, const Writer& a, const Writer& b) {
+    const CellStore &s = a.cell_store(), &t = b.cell_store();
+    return ask(info, a, b, s.value, t.value, s.history, t.history);
+  }
+  Answer of_stored(const TensorInfo& info, const Writer& a, const Writer& b) {
+    const CellStore &s = a.cell_store(), &t = b.cell_store();
+    return ask(info, a, b, s.stored, t.stored, s.stored_history, t.stored_history);
+  }
+
+ private:
+  Answer ask(const TensorInfo& info, const Writer& a, const Writer& b, const Term& first,
+             const Term& second, tensor::Histories::Id x, tensor::Histories::Id y) {
+    const CellStore &s = a.cell_store(), &t = b.cell_store();
+    if (info.is_float() && s.origin.instruction != t.origin.instruction) return Answer::No;
+    if (!first.valid() || !second.valid() || s.other_writes || t.other_writes) return Answer::No;
+    const Term value = tensor::at_cta(first, *a.class_pieces().motions, a.ordinal, store_);
+    const Term other = tensor::at_cta(second, *b.class_pieces().motions, b.ordinal, store_);
+    if (store_.has_poison(value) || store_.has_poison(other)) return Answer::No;
+    const bool equal = value == other;
+    // Of values that differ only those may agree that were chosen among several.
+    if (!equal &&
+        (s.origin.instruction != t.origin.instruction || !is_chosen(value) || !is_chosen(other)))
+      return Answer::No;
+    const Answer exactly = equal ? Answer::Yes : Answer::Perhaps;
+    if (equal && s.known_bits && t.known_bits) return Answer::Yes;
+    if (is_integral(value) && is_integral(other)) return exactly;
+    const tensor::Histories *p = a.class_pieces().histories.get(),
+                            *q = b.class_pieces().histories.get();
+    if (!p || !q) return equal ? Answer::Unknown : Answer::Ask;
+    if (!x || !y) return equal ? Answer::Unknown : Answer::No;
+    if (p->is_exact(x) && q->is_exact(y)) return exactly;
+    if (!equal) return Answer::No;
+    if (!p->is_known(x) || !q->is_known(y)) return Answer::Unknown;
+    return p->at_cta(x, *a.class_pieces().motions, a.ordinal) ==
+                   q->at_cta(y, *b.class_pieces().motions, b.ordinal)
+               ? Answer::Yes
+               : Answer::No;
+  }
+  bool is_integral(const Term& value) {
+    const auto [it, fresh] = integral_.try_emplace(value.shape());
+    if (fresh) it->second = exec::is_integral(store_, value);
+    return it->second;
+  }
+  // The largest of some, say.
+  bool is_chosen(const Term& value) {
+    const auto [it, fresh] = chosen_.try_emplace(value.shape());
+    if (fresh) it->second = store_.arity(value) > 0 && exec::is_unrounded(store_, value);
+    return it->second;
+  }
+
+  TermStore& store_;
+  absl::flat_hash_map<term::ShapeId, bool> integral_, chosen_;
+};
+
 class Finder {
  public:
   Finder(char program, const LaunchPieces& launch, const std::vector<TensorInfo>& tensors,
@@ -75,6 +141,7 @@ class Finder {
         tensors_(tensors),
         store_(store),
         budget_(budget),
+        same_bits_(store),
         refute_(refute) {}
 
   GridFacts run(std::vector<TensorStep> steps) {
@@ -207,22 +274,34 @@ class Finder {
   void write_write() {
     std::map<uint32_t, std::pair<int64_t, int64_t>> same;  // instruction -> first cell, count
     std::set<int64_t> guarded_cells;
-    for (const TensorVersion::Overlap& o : ordered_overlaps()) {
+    absl::flat_hash_set<int64_t> seen_cells;
+    for (const TensorVersion::Overlap& o : step_->overlaps) {
       if (out_of_budget()) return;
-      const CellStore &a = o.first.cell_store(), &b = o.second.cell_store();
-      if (same_bits(o.first, o.second)) {
-        auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
-        it->second.first = std::min(it->second.first, o.cell);
-        ++it->second.second;
-        assume_same_rounding(a);
-        continue;
+      if (!seen_cells.insert(o.cell).second) continue;
+      // Each is compared with that of the first block: which pairs are shown depends on no order.
+      const Writers writers = by_block(plain_writers(o.cell));
+      for (size_t k = 1; k < writers.size(); ++k) {
+        const Writer &first = writers[0], &other = writers[k];
+        const CellStore &a = first.cell_store(), &b = other.cell_store();
+        const SameBits::Answer alike = same_bits_.of_values(*info_, first, other);
+        if (alike == SameBits::Answer::Perhaps && !a.guarded && !b.guarded) {
+          if (differ(o.cell, first, other)) taint(o.cell);
+          continue;
+        }
+        if (alike == SameBits::Answer::Yes || alike == SameBits::Answer::Unknown) {
+          auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
+          it->second.first = std::min(it->second.first, o.cell);
+          ++it->second.second;
+          if (alike == SameBits::Answer::Unknown) assume_same_rounding(a);
+          continue;
+        }
+        if (a.guarded || b.guarded) {
+          guarded_cells.insert(o.cell);
+          continue;
+        }
+        taint(o.cell);
+        write_conflict(o.cell, first, other);
       }
-      if (a.guarded || b.guarded) {
-        guarded_cells.insert(o.cell);
-        continue;
-      }
-      taint(o.cell);
-      write_conflict(o.cell, o.first, o.second);
     }
     for (int64_t cell : guarded_cells) guarded_writes(cell);
     for (const auto& [instruction, seen] : same)
@@ -232,40 +311,44 @@ class Finder {
                       seen.second > 1 ? fmt::format(" ({} times in all)", seen.second) : ""));
   }
 
-  // Of each cell the writers but the first, each with the first one: the same whatever the order of
-  // execution was.
-  std::vector<TensorVersion::Overlap> ordered_overlaps() const {
-    std::vector<TensorVersion::Overlap> out;
-    for (const auto& [cell, at] : disputed_) {
-      Writers writers = plain_writers(cell);
-      const auto place = [](const Writer& w) { return std::tuple(w.cta(), w.origin().thread); };
-      std::sort(writers.begin(), writers.end(),
-                [&](const Writer& a, const Writer& b) { return place(a) < place(b); });
-      for (size_t i = 1; i < writers.size(); ++i) out.push_back({cell, writers[0], writers[i]});
+  // Two blocks store values that are equal or not: whether some input makes them differ.
+  bool differ(int64_t cell, const Writer& one, const Writer& two) {
+    constexpr int kMostAsked = 4096;
+    const auto value = [&](const Writer& w) {
+      return tensor::at_cta(w.cell_store().value, *w.class_pieces().motions, w.ordinal, store_);
+    };
+    Side first = side_of(one), second = side_of(two);
+    if (std::tuple(cta(second), second.origin.thread) < std::tuple(cta(first), first.origin.thread))
+      std::swap(first, second);
+    const Term a = value(one), b = value(two);
+    const bool reals = store_.type(a).cls == term::TypeClass::Real;
+    if (reals)
+      out_.assumptions.insert({"signed-zero", "a zero is positive where blocks store one value"});
+    if (++asked_ > kMostAsked) {
+      refuse("st.global", first.origin,
+             fmt::format("more values that several blocks store to {} than are compared",
+                         info_->name));
+      return true;
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const auto& a, const auto& b) { return a.cell < b.cell; });
-    return out;
-  }
-
-  // Of what the cells hold, or of what was stored under guards that may hold both.
-  // Equal terms of one instruction come from equal operands; integers are exact, so equal terms are
-  // equal bits.
-  bool same_bits(const Writer& a, const Writer& b, Term CellStore::*of = &CellStore::value) const {
-    const CellStore &s = a.cell_store(), &t = b.cell_store();
-    if (info_->is_float() && s.origin.instruction != t.origin.instruction) return false;
-    if (!(s.*of).valid() || !(t.*of).valid() || s.other_writes || t.other_writes) return false;
-    const Term value = tensor::at_cta(s.*of, *a.class_pieces().motions, a.ordinal, store_);
-    return value == tensor::at_cta(t.*of, *b.class_pieces().motions, b.ordinal, store_) &&
-           !store_.has_poison(value);
+    const Term unequal = store_.make(
+        term::Kind::Not, {store_.make(reals ? term::Kind::Equal : term::Kind::BvEq, {a, b})});
+    if (const auto known = store_.as_bool(unequal)) return *known && conflict(cell, first, second);
+    first.guard = unequal;
+    return conflict(cell, first, second);
   }
 
   void assume_same_rounding(const CellStore& s) {
-    const Term value = s.stored.valid() ? s.stored : s.value;
-    if (!info_->is_float() || store_.as_rational(value)) return;
     out_.assumptions.insert(
         {"same-rounding", fmt::format("equal floats that blocks store at {} are the same bits",
                                       span_text(s.origin.instruction))});
+  }
+
+  static Writers by_block(Writers writers) {
+    std::sort(writers.begin(), writers.end(), [](const Writer& a, const Writer& b) {
+      const tensor::Cta &x = a.cta(), &y = b.cta();
+      return std::tuple(x[2], x[1], x[0]) < std::tuple(y[2], y[1], y[0]);
+    });
+    return writers;
   }
 
   bool write_conflict(int64_t cell, const Writer& a, const Writer& b) {
@@ -279,11 +362,7 @@ class Finder {
   // happen together, and the version knows it (TensorVersion joins stores by their guards).
   void guarded_writes(int64_t cell) {
     constexpr size_t kMost = 32;
-    Writers writers = plain_writers(cell);
-    std::sort(writers.begin(), writers.end(), [](const Writer& a, const Writer& b) {
-      const tensor::Cta &x = a.cta(), &y = b.cta();
-      return std::tuple(x[2], x[1], x[0]) < std::tuple(y[2], y[1], y[0]);
-    });
+    const Writers writers = by_block(plain_writers(cell));
     bool joined = true;
     for (const Writer& w : writers) joined &= w.cell_store().guard.valid();
     bool clash = !joined || writers.size() > kMost;
@@ -294,12 +373,15 @@ class Finder {
                  info_->name, info_->index_text(cell)));
     } else {
       for (size_t i = 0; i < writers.size(); ++i)
-        for (size_t k = i + 1; k < writers.size(); ++k)
-          if (same_bits(writers[i], writers[k]) ||
-              same_bits(writers[i], writers[k], &CellStore::stored))
+        for (size_t k = i + 1; k < writers.size(); ++k) {
+          const SameBits::Answer held = same_bits_.of_values(*info_, writers[i], writers[k]),
+                                 put = same_bits_.of_stored(*info_, writers[i], writers[k]);
+          if (held == SameBits::Answer::Yes || put == SameBits::Answer::Yes) continue;
+          if (held == SameBits::Answer::Unknown || put == SameBits::Answer::Unknown)
             assume_same_rounding(writers[i].cell_store());
           else
             clash |= write_conflict(cell, writers[i], writers[k]);
+        }
     }
     if (clash) taint(cell);
   }
@@ -533,8 +615,10 @@ class Finder {
   const std::vector<TensorInfo>& tensors_;
   TermStore& store_;
   const Budget& budget_;
+  SameBits same_bits_;
   GridFacts out_;
   uint64_t ticks_ = 0;
+  int asked_ = 0;
 
   const TensorStep* step_ = nullptr;
   const TensorInfo* info_ = nullptr;
@@ -564,9 +648,8 @@ GridFacts grid_facts(char program, const LaunchPieces& launch,
   return Finder(program, launch, tensors, store, budget, refute).run(std::move(steps));
 }
 
-GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
-                       std::shared_ptr<const LaunchPieces> launch, const RefuteConflict& refute) {
-  const std::vector<TensorInfo>& tensors = *state.tensors;
+std::vector<TensorStep> next_versions(exec::Session& session, const exec::ProgramState& state,
+                                      const std::shared_ptr<const LaunchPieces>& launch) {
   std::set<TensorId> written;
   for (const ClassPieces& cls : launch->classes)
     for (const TensorPiece& piece : cls.tensors)
@@ -581,6 +664,28 @@ GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
         TensorVersion::after(state.versions[id], launch, id, session.store, step.overlaps, part);
     steps.push_back(std::move(step));
   }
+  return steps;
+}
+
+bool asks_for_histories(const std::vector<TensorStep>& steps,
+                        const std::vector<TensorInfo>& tensors, TermStore& store) {
+  SameBits same(store);
+  const auto unknown = [](SameBits::Answer a) {
+    return a == SameBits::Answer::Unknown || a == SameBits::Answer::Ask;
+  };
+  for (const TensorStep& step : steps)
+    for (const TensorVersion::Overlap& o : step.overlaps)
+      if ((!o.first.class_pieces().histories || !o.second.class_pieces().histories) &&
+          (unknown(same.of_values(tensors[step.tensor], o.first, o.second)) ||
+           unknown(same.of_stored(tensors[step.tensor], o.first, o.second))))
+        return true;
+  return false;
+}
+
+GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
+                       std::shared_ptr<const LaunchPieces> launch, std::vector<TensorStep> steps,
+                       const RefuteConflict& refute) {
+  const std::vector<TensorInfo>& tensors = *state.tensors;
   for (const TensorStep& step : steps) state.versions[step.tensor] = step.after;
   GridFacts facts = grid_facts(state.name, *launch, tensors, std::move(steps), session.store,
                                session.budget, refute);

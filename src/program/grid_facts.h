@@ -51,11 +51,23 @@ GridFacts grid_facts(char program, const tensor::LaunchPieces& launch,
                      term::TermStore& store, const Budget& budget,
                      const RefuteConflict& refute = {});
 
-// Makes the versions after a launch from its pieces, finds its facts, and replaces the contents of
-// tainted cells by poison whose source (Session::poison) is the race or the refusal.
+// The versions after a launch, from its pieces.
+std::vector<TensorStep> next_versions(exec::Session& session, const exec::ProgramState& state,
+                                      const std::shared_ptr<const tensor::LaunchPieces>& launch);
+// Whether the launch has to be executed with histories: CTAs store one value to a cell, and whether
+// it is the same bits depends on how it came about.
+bool asks_for_histories(const std::vector<TensorStep>& steps,
+                        const std::vector<tensor::TensorInfo>& tensors, term::TermStore& store);
+
+// Takes over the versions after a launch, finds its facts, and replaces the contents of tainted
+// cells by poison whose source (Session::poison) is the race or the refusal.
 GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
                        std::shared_ptr<const tensor::LaunchPieces> launch,
-                       const RefuteConflict& refute = {});
+                       std::vector<TensorStep> steps, const RefuteConflict& refute = {});
+inline GridFacts apply_launch(exec::Session& session, exec::ProgramState& state,
+                              const std::shared_ptr<const tensor::LaunchPieces>& launch) {
+  return apply_launch(session, state, launch, next_versions(session, state, launch));
+}
 
 // The defect of an output that some element of an `empty` tensor keeps: it was never written.
 // `output` names it in messages.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/source_span.h"
+#include "tensor/history.h"
 #include "tensor/motion.h"
 #include "tensor/tensor.h"
 #include "term/store.h"
@@ -46,7 +47,11 @@ struct CellStore {
   bool released = false;
   // Before this store the CTA updated the cell by atomics, or stored other bits there.
   bool other_writes = false;
+  // Its machine bits are known, and encode the value.
+  bool known_bits = false;
   uint32_t order = 0;  // see FlagUpdate
+  // Of `value` and of `stored`, where histories are kept.
+  Histories::Id history = 0, stored_history = 0;
 };
 
 enum class AtomicKind : uint8_t { Add, Mul, Min, Max, And, Or, Xor, MinSigned, MaxSigned };
@@ -127,6 +132,7 @@ struct ClassPieces {
   std::vector<FlagUpdate> updates;
   std::vector<FlagPass> passes;
   uint32_t last_order = 0;
+  std::shared_ptr<const Histories> histories;  // none: not kept
 };
 
 // All classes of one launch, and how to name its instructions.

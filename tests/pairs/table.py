@@ -576,6 +576,22 @@ def divergence() -> Iterator[Pair]:
   asm volatile("bar.sync 1, 64;" ::: "memory");  //!
   if (t == 0) y[0] = x[0] + 1.0f;""", 64, 1, tensors=xy("float", 64),
                reference="  y[i] = t == 0 ? x[0] + 1.0f : x[i];")
+    # A thread that has ended takes no part in a barrier; a replay has it end before, as it must.
+    for ctype, n in [("float", 64), ("int", 128)]:
+        yield Pair(identifier("ended_writer", ctype, n), "shared-race", """
+  __shared__ $T s[$N];
+  s[t] = x[i];  //!
+- if (t >= $N / 2) return;
+  __syncthreads();
++ if (t >= $N / 2) return;
+  y[i] = s[$N - 1 - t];  //!""", n, 1, tensors=xy(ctype, n, n // 2), values={"T": ctype}, shows=False,
+                   reference="  if (t < $N / 2) y[i] = x[$N - 1 - t];")
+    yield Pair("ended_lanes_and_count", "shared-race", """
+  __shared__ float s[48];
+  if (t >= 48) return;
+  s[t] = x[i];  //!
++ asm volatile("bar.sync 1, 64;" ::: "memory");
+  y[i] = s[47 - t];  //!""", 64, 1, tensors=xy("float", 48), reference="  if (t < 48) y[i] = x[47 - t];")
     yield Pair("producer_without_consumer", "barrier-divergence", """
   if (t < 32) {
     y[i] = x[i];

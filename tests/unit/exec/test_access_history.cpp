@@ -85,7 +85,7 @@ TEST(AccessHistory, StoresThatMayAgreeAreAskedAboutOnce) {
   };
   HappensBefore order(64);
   AccessHistory history;
-  const auto agree = [](const AccessEvent&, const AccessEvent&) { return true; };
+  const auto agree = [](const AccessEvent&, const AccessEvent&) { return Agreement::Perhaps; };
   history.access(sized(write(0, 1)), order, agree);
   history.access(sized(write(33, 2)), order, agree);
   const auto found = history.access(sized(write(40, 3)), order, agree);

@@ -86,3 +86,42 @@ extern "C" __global__ void surplus_logarithm_stored(float* x, float* y) {
   if (t < 32) x[t] = r;
   y[t] = r;
 }
+
+// One load, in the first turn beside the stores and in the second behind a warp barrier; the first value is dropped.
+extern "C" __global__ void loaded_twice(const float* x, float* y) {
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  s[t] = 0.0f;
+  __syncwarp();
+  float v = 0.0f;
+#pragma unroll 1
+  for (int k = 0; k < 2; ++k) {
+    v = ((volatile float*)s)[31 - t];
+    if (k == 0) {
+      s[t] = x[t];
+      __syncwarp();
+    }
+  }
+  y[t] = v;
+}
+
+extern "C" __global__ void both_kept(const float* x, float* y) {
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  s[t] = 0.0f;
+  __syncwarp();
+  float v = 0.0f;
+#pragma unroll 1
+  for (int k = 0; k < 2; ++k) {
+    // expect: shared-race @ next line
+    v += ((volatile float*)s)[31 - t];
+    if (k == 0) {
+      // expect: shared-race @ next line
+      s[t] = x[t];
+      __syncwarp();
+    }
+  }
+  y[t] = v;
+}
+
+extern "C" __global__ void mirrored(const float* x, float* y) { y[threadIdx.x] = x[31 - threadIdx.x]; }
