@@ -213,7 +213,11 @@ std::optional<Agreement> CtaExecutor::same_bits_of_equal(const Word& a, const Wo
     out_.assumptions.insert({"signed-zero", "a zero is positive where threads store one value"});
     return Agreement::Same;
   }
-  if (histories_->is_known(x) && histories_->is_known(y)) return Agreement::Different;
+  // Lanes that did the same with their operands in other places, as replicated ones do, rounded
+  // alike as far as the reals can tell.
+  if (histories_->is_known(x) && histories_->is_known(y) &&
+      histories_->steps(x) != histories_->steps(y))
+    return Agreement::Different;
   return Agreement::Perhaps;
 }
 

@@ -114,7 +114,8 @@ class SameBits {
     return p->at_cta(x, *a.class_pieces().motions, a.ordinal) ==
                    q->at_cta(y, *b.class_pieces().motions, b.ordinal)
                ? Answer::Yes
-               : Answer::No;
+           : p->steps(x) == q->steps(y) ? Answer::Unknown
+                                        : Answer::No;
   }
   bool is_integral(const Term& value) {
     const auto [it, fresh] = integral_.try_emplace(value.shape());

@@ -7,6 +7,9 @@ namespace coequal::tensor {
 
 namespace {
 
+// What a leaf that is a number names (exec::CtaExecutor::history_of).
+constexpr uint64_t kNumber = uint64_t{1} << 32;
+
 Histories::Hash mixed(Histories::Hash h, uint64_t word) {
   return {term::mix(h.high, word), term::mix(h.low ^ 0xc2b2ae3d27d4eb4full, word)};
 }
@@ -57,6 +60,39 @@ Histories::Id Histories::unknown() {
   n.is_leaf = true;
   n.hash = mixed({5, 6}, nodes_.size());
   return intern(n);
+}
+
+Histories::Hash Histories::steps(Id id) const {
+  constexpr size_t kNoCta = ~size_t{0};
+  const auto known = [&](Id i, Hash& out) {
+    const Node& n = nodes_[i];
+    if (n.is_leaf) {
+      const bool number = n.what == kNumber && !n.moves;
+      out = number ? n.hash : Hash{};
+      return true;
+    }
+    const auto it = moved_.find({i, kNoCta});
+    if (it == moved_.end()) return i == 0;
+    out = it->second;
+    return true;
+  };
+  Hash result;
+  std::vector<Id> stack{id};
+  while (!stack.empty()) {
+    const Id at = stack.back();
+    Hash a, b;
+    if (known(at, result)) {
+      stack.pop_back();
+      continue;
+    }
+    const Node& n = nodes_[at];
+    const bool first = known(n.a, a), second = known(n.b, b);
+    if (!first) stack.push_back(n.a);
+    if (!second) stack.push_back(n.b);
+    if (first && second) moved_[{at, kNoCta}] = of_node(n.what, n.commutes, a, b);
+  }
+  known(id, result);
+  return result;
 }
 
 Histories::Hash Histories::at_cta(Id id, const MotionTable& motions, size_t ordinal) const {
