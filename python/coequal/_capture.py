@@ -16,7 +16,16 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from coequal._program import Launch, Recorder, Scalar, Tensor, TensorArgument, TensorMapArgument
+from coequal._program import (
+    DTYPE_SIZES,
+    Launch,
+    Recorder,
+    Refused,
+    Scalar,
+    Tensor,
+    TensorArgument,
+    TensorMapArgument,
+)
 from coequal._record import arch, current
 from coequal._target import capability, shared_memory
 
@@ -96,11 +105,17 @@ def _placed(launch: Launch, values: Sequence[Any]) -> Launch:
         if not isinstance(argument, TensorArgument | TensorMapArgument) or not isinstance(argument.tensor, _Slot):
             return argument
         value = values[argument.tensor.index]
-        if isinstance(argument, TensorMapArgument):
-            return dataclasses.replace(
-                argument, tensor=value.buffer.source, offset=value.offset + argument.offset
-            )
-        return TensorArgument(value.buffer.source, "readwrite", value.offset + argument.offset)
+        tensor, size, name = value.buffer.source, value.dtype.itemsize, launch.kernel.label or launch.kernel.name
+        # Offsets count in elements of the tensor that the program declares; this may be a view in another dtype.
+        offset, rest = divmod((value.offset + argument.offset) * size, DTYPE_SIZES[tensor.dtype])
+        if rest:
+            reason = f"a view in another dtype that starts inside an element of its {tensor.dtype} tensor"
+            raise Refused(name, f"{reason} is not modelled")
+        if not isinstance(argument, TensorMapArgument):
+            return TensorArgument(tensor, "readwrite", offset)
+        if argument.tensor.dtype != tensor.dtype:
+            raise Refused(name, "a tensor map of a view in another dtype is not modelled")
+        return dataclasses.replace(argument, tensor=tensor, offset=offset)
 
     return dataclasses.replace(launch, args=tuple(place(a) for a in launch.args))
 
@@ -136,7 +151,7 @@ class _Addresses:
         tensor = self._tensors[number]
         beyond, rest = divmod(address - self.of(tensor), tensor.element_size())
         if rest:
-            raise ValueError("a kernel is given an address inside an element of a tensor")
+            raise Refused("", "a kernel is given an address inside an element of a tensor")
         return tensor, beyond
 
 
@@ -283,6 +298,8 @@ class _Launches(Recorder):
         """A tensor that the launch is given, `beyond` elements after its start."""
         from coequal._torch._value import DTYPE_NAMES
 
+        if tensor.dtype not in DTYPE_NAMES:
+            raise Refused("", f"launches over tensors of {str(tensor.dtype).removeprefix('torch.')} are not modelled")
         self._tensors.append(tensor)
         slot = _Slot(len(self._tensors) - 1, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape), tensor.stride())
         return TensorArgument(slot, "readwrite", beyond)  # type: ignore[arg-type]

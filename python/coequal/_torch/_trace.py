@@ -34,7 +34,7 @@ from coequal._program import Recorder, Refused, Scalar, Tensor
 from coequal._torch import _index, _layout, _linear, _norm, _pointwise, _pool, _reduce  # noqa: F401  (fill the table)
 from coequal._torch._layout import view_of_expression
 from coequal._torch._table import TABLE, find
-from coequal._torch._value import DTYPES, Buffer, Lowering, Value, contiguous_strides
+from coequal._torch._value import DTYPE_NAMES, DTYPES, Buffer, Lowering, Value, contiguous_strides
 
 # Tensors up to this size are computed where they depend on known data alone.
 _KNOWN_CELLS = 4096
@@ -341,7 +341,8 @@ class _GraphLowering:
         self._t.materialise(value)
         assert value.buffer is not None
         tensor = value.buffer.source
-        if isinstance(tensor, Tensor) and value.offset == 0 and tensor.shape == value.shape:
+        own = isinstance(tensor, Tensor) and DTYPES[tensor.dtype] == value.dtype
+        if own and value.offset == 0 and tensor.shape == value.shape:
             if all(a == b for a, b, n in zip(value.strides, _strides(tensor), value.shape) if n > 1):
                 return tensor
         target = self._t.new(value.shape, value.dtype)
@@ -423,15 +424,20 @@ class _GraphLowering:
         base: Value = args[0]
         standins = node.meta["val"]
         several = isinstance(standins, (tuple, list))
+        retyped = any(s.dtype != base.dtype for s in _stand_ins(node))
+        if any(s.is_neg() or s.is_conj() or s.dtype not in DTYPE_NAMES for s in _stand_ins(node)):
+            raise self._t.refuse("this view is not modelled")
         if base.buffer is None:
-            if not several:
+            if not several and not retyped:
                 view = view_of_expression(self._t, node, base, args[1:])
                 if view is not None:
                     return view
             self._t.materialise(base)
+        assert base.buffer is not None
+        if retyped and isinstance(base.buffer.source, Scalar):
+            raise self._t.refuse("the bytes of a scalar, viewed in another dtype, are not modelled")
         views = [
-            Value(tuple(s.shape), base.dtype, s.stride(), int(s.storage_offset()), base.buffer)
-            for s in _stand_ins(node)
+            Value(tuple(s.shape), s.dtype, s.stride(), int(s.storage_offset()), base.buffer) for s in _stand_ins(node)
         ]
         return views if several else views[0]
 

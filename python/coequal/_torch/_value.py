@@ -88,6 +88,7 @@ class Leaf:
     """A buffer that an expression reads, with the strides by which it is read over the expression's shape."""
 
     buffer: Buffer
+    dtype: torch.dtype  # by which it is read; offset and strides count in it
     offset: int
     strides: tuple[int, ...]
 
@@ -95,8 +96,8 @@ class Leaf:
 @dataclass(eq=False)
 class Value:
     shape: tuple[int, ...]
-    dtype: torch.dtype
-    strides: tuple[int, ...]  # of the stand-in; also of the buffer
+    dtype: torch.dtype  # may be another than the buffer's: its cells are then what the bytes there mean
+    strides: tuple[int, ...]  # of the stand-in; also of the buffer, in elements of the dtype
     offset: int = 0
     buffer: Buffer | None = None
     # Without a buffer:
@@ -118,12 +119,12 @@ class Value:
     def reads(self) -> tuple[Leaf, ...]:
         if self.buffer is None:
             return tuple(
-                Leaf(leaf.buffer, leaf.offset, ours(leaf.strides))
+                Leaf(leaf.buffer, leaf.dtype, leaf.offset, ours(leaf.strides))
                 for value, ours in self.inputs
                 for leaf in value.reads()
             )
         strides = tuple(0 if n == 1 else s for n, s in zip(self.shape, self.strides))
-        return (Leaf(self.buffer, self.offset, strides),)
+        return (Leaf(self.buffer, self.dtype, self.offset, strides),)
 
 
 def view_of(value: Value, shape: Sequence[int], strides: Sequence[int], offset: int) -> Value:
@@ -468,7 +469,8 @@ class Lowering:
         overlap = [leaf for leaf in source.reads() if leaf.buffer is target.buffer]
         own = tuple(0 if n == 1 else s for n, s in zip(target.shape, target.strides))
         same_cells = all(
-            leaf.offset == target.offset and leaf.strides == own and not source.exact_index for leaf in overlap
+            (leaf.dtype, leaf.offset, leaf.strides) == (target.dtype, target.offset, own) and not source.exact_index
+            for leaf in overlap
         )
         if overlap and (not same_cells or source.rank != target.rank):
             if source.buffer is not None:
