@@ -21,7 +21,6 @@ from coequal._program import (
     Launch,
     Recorder,
     Refused,
-    Scalar,
     Tensor,
     TensorArgument,
     TensorMapArgument,
@@ -64,7 +63,7 @@ def needed_torch() -> Any:
 
 def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     import torch
-    from torch.utils._pytree import tree_flatten, tree_unflatten
+    from torch.utils._pytree import tree_unflatten
 
     from coequal import _extension
     from coequal._torch import _trace as tracing
@@ -93,8 +92,7 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
     with _triton_launches(recorded, addresses), _cuda_functions(addresses), extensions.active():
         graph, structure = tracing.capture(on_device, args, kwargs)
     launches = [(extensions.finished(launch), tensors) for launch, tensors in launches]
-    flat = [a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, Tensor | Scalar)]
-    results = Lowering(tracing.Lowering(recorder), graph).run(flat)
+    results = Lowering(tracing.Lowering(recorder), graph).run(tracing.declared(args, kwargs))
     return tree_unflatten(results, structure)
 
 

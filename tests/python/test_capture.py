@@ -293,3 +293,27 @@ def test_host_code_may_read_what_follows_from_known_data():
     with pytest.raises(cq.NotEquivalent) as failure:
         cq.assert_equivalent(partly_unknown, lambda x: 2 * x, VECTOR)
     assert failure.value.result.verdict == "refused"
+
+
+def differ(fn_a, fn_b, *specs):
+    """The verdict of two functions that are not equivalent."""
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(fn_a, fn_b, *specs)
+    return failure.value.result.verdict
+
+
+def test_one_declared_tensor_for_two_arguments_is_one_storage():
+    x = cq.input((8,))
+
+    def before(x, y):
+        result = x * 2
+        y.add_(1)
+        return result
+
+    def after(x, y):
+        y.add_(1)
+        return x * 2
+
+    assert differ(before, after, x, x) == "inequivalent"
+    cq.assert_equivalent(after, lambda x, y: (y.add_(1), y + y)[1], x, x)
+    cq.assert_equivalent(before, after, cq.input((8,)), cq.input((8,)))

@@ -223,17 +223,22 @@ def _strides(tensor: Tensor) -> tuple[int, ...]:
     return contiguous_strides(tensor.shape) if tensor.strides is None else tensor.strides
 
 
+def declared(args: Sequence[object], kwargs: Mapping[str, object]) -> list[Tensor | Scalar]:
+    """What is declared among the arguments, each once: one tensor given twice is one storage."""
+    flat = (a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, (Tensor, Scalar)))
+    return list({id(a): a for a in flat}.values())
+
+
 def capture(fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[fx.GraphModule, Any]:
     """The graph of fn's ATen operators, and the structure of its result."""
     flat, structure = tree_flatten((tuple(args), dict(kwargs)))
-    positions = [i for i, a in enumerate(flat) if isinstance(a, (Tensor, Scalar))]
+    inputs = declared(args, kwargs)
     result_structure: list[Any] = []
     lines = _Lines()
 
     def call(*tensors: torch.Tensor) -> list[Any]:
-        filled = list(flat)
-        for position, tensor in zip(positions, tensors):
-            filled[position] = tensor
+        given = {id(a): tensor for a, tensor in zip(inputs, tensors)}
+        filled = [given[id(a)] if isinstance(a, (Tensor, Scalar)) else a for a in flat]
         filled_args, filled_kwargs = tree_unflatten(filled, structure)
         with lines, _Replaced():
             result = fn(*filled_args, **filled_kwargs)
@@ -257,7 +262,7 @@ def capture(fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str,
         logger = logging.getLogger("torch._subclasses.fake_tensor")
         stack.callback(logger.setLevel, logger.level)
         logger.setLevel(logging.CRITICAL)
-        stand_ins = [_stand_in(flat[i]) for i in positions]
+        stand_ins = [_stand_in(a) for a in inputs]
         try:
             graph = make_fx(call, decomposition_table=decompositions(), tracing_mode="real")(*stand_ins)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
@@ -271,9 +276,8 @@ def capture(fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str,
 
 def trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     """Records fn's launches over declared tensors and gives its result with declared tensors in place of PyTorch's."""
-    flat = [a for a in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(a, (Tensor, Scalar))]
     graph, structure = capture(fn, args, kwargs)
-    results = _GraphLowering(Lowering(recorder), graph).run(flat)
+    results = _GraphLowering(Lowering(recorder), graph).run(declared(args, kwargs))
     return tree_unflatten(results, structure)
 
 
