@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from coequal import _capture
 from coequal._capture import capture, module_state
-from coequal._lower import Program, output_tensors
-from coequal._program import Launch, Tensor, TensorArgument
+from coequal._lower import Program, declared_in, free_name, output_tensors
+from coequal._program import Launch, Scalar, Tensor, TensorArgument
 from coequal._record import load_module
 from coequal.instance import Instance, input, scalar
 
@@ -47,9 +47,13 @@ class Functions(Instance):
         self._specs = specs
 
     def setup(self) -> None:
-        declared = [a.declare() if isinstance(a, Spec) else a for a in self._specs]
-        self._arguments = {_argument_name(self._functions["a"], i): a for i, a in enumerate(declared)}
-        vars(self).update(self._arguments)
+        _capture.needed_torch()
+        from torch.utils._pytree import tree_map
+
+        declared = [tree_map(lambda a: a.declare() if isinstance(a, Spec) else a, spec) for spec in self._specs]
+        self._arguments: dict[str, Any] = {}
+        for i, argument in enumerate(declared):
+            self._arguments[free_name(_argument_name(self._functions["a"], i), self._arguments)] = argument
         self._modules = {letter: fn for letter, fn in self._functions.items() if hasattr(fn, "named_parameters")}
         self._state: dict[str, Tensor] = {}
         for module in self._modules.values():
@@ -57,9 +61,19 @@ class Functions(Instance):
                 known = self._state.setdefault(name, tensor)
                 if (known.dtype, known.shape) != (tensor.dtype, tensor.shape):
                     raise ValueError(f"'{name}' is {known.dtype} {known.shape} and {tensor.dtype} {tensor.shape}")
-        vars(self).update(self._state)
         buffers = [{name for name, _ in m.named_buffers()} for m in self._modules.values()]
         self._buffers = set.intersection(*buffers) if len(buffers) == 2 else set()
+
+    def _declared(self) -> dict[str, Any]:
+        from torch.utils._pytree import tree_leaves
+
+        found = declared_in(self._arguments)
+        # Also what lies in other containers, which PyTorch looks into.
+        inner = [(f"{name}.{i}", leaf) for name, a in self._arguments.items() for i, leaf in enumerate(tree_leaves(a))]
+        for name, thing in (*inner, *self._state.items()):
+            if isinstance(thing, Tensor | Scalar) and not any(thing is other for other in found.values()):
+                found[free_name(name, found)] = thing
+        return found
 
     def program_a(self) -> Any:
         return self._program("a")
@@ -73,20 +87,23 @@ class Functions(Instance):
             return capture(fn, *arguments)
         state = {name: self._state[name] for name in module_state(fn)}
         outputs = output_tensors(capture(fn, *arguments, state=state))
-        return {**outputs, **{name: self._state[name] for name in sorted(self._buffers)}}
+        for name in sorted(self._buffers):
+            outputs[free_name(name, outputs)] = self._state[name]
+        return outputs
 
     def _recorded(self, a: Program, b: Program) -> None:
         written = {p.letter: _written(p) for p in (a, b)}
         kept = {id(self._state[name]) for name in self._buffers}
-        for name, tensor in {**self._arguments, **self._state}.items():
+        for name, tensor in self._declared().items():
             if not isinstance(tensor, Tensor) or id(tensor) in kept:
                 continue
             for program, other in ((a, b), (b, a)):
                 if id(tensor) not in written[other.letter] and other.outputs is not None:
                     program.launches[:] = [_reading(launch, tensor) for launch in program.launches]
             if all(id(tensor) in w for w in written.values()) and a.outputs is not None and b.outputs is not None:
-                a.outputs.setdefault(name, tensor)
-                b.outputs.setdefault(name, tensor)
+                if not any(a.outputs[n] is tensor and b.outputs.get(n) is tensor for n in a.outputs):
+                    free = free_name(name, {**a.outputs, **b.outputs})
+                    a.outputs[free] = b.outputs[free] = tensor
 
 
 def _written(program: Program) -> set[int]:

@@ -7,7 +7,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from coequal._program import (
     Tensor,
     TensorArgument,
     TensorMapArgument,
+    contiguous,
 )
 from coequal._record import notes, recording
 from coequal.instance import VERDICTS, Defect, Instance
@@ -75,9 +77,10 @@ def record(case: Instance, name: str, file: str, arch: str) -> Question:
     if case.program_b is not None:
         programs.append(_record_program("b", case.program_b, arch))
         case._recorded(*programs)
+        _add_copies(*programs)
     of_users = (launch for p in programs for launch in p.launches if launch.kernel.kind == "cu")
     notes().blocks.update(n for launch in of_users for n in launch.block if n > 1)
-    writer = _Writer(_attributes(case), programs)
+    writer = _Writer(declared_in(case._declared()), programs)
     return writer.question(name, file, case)
 
 
@@ -102,6 +105,71 @@ def _record_program(letter: str, function: Callable[[], Any], arch: str) -> Prog
     return Program(letter, recorder.launches, recorder.temporaries, outputs, recorder.symbols)
 
 
+def _add_copies(a: Program, b: Program) -> None:
+    """An output of A is compared with one of B, and each program launches something: where a tensor of A has several
+    partners, and where a program only returns what is there, it returns a copy."""
+    if a.outputs is None or b.outputs is None or set(a.outputs) != set(b.outputs):
+        return
+    partners: dict[int, Tensor] = {}
+    for name, tensor in a.outputs.items():
+        if partners.setdefault(id(tensor), b.outputs[name]) is not b.outputs[name]:
+            a.outputs[name] = _copy(a, tensor)
+    for program, outputs in ((a, a.outputs), (b, b.outputs)):
+        if not program.launches and outputs:
+            name, tensor = next(iter(outputs.items()))
+            outputs[name] = _copy(program, tensor)
+
+
+_MOVES = {"f64": ("f64", "f64"), "f32": ("f32", "f32"), "tf32": ("f32", "f32")}  # of other types the bits
+_BITS_MOVED = {8: ("b64", "b64"), 4: ("b32", "b32"), 2: ("b16", "b16"), 1: ("u8", "b32")}
+
+
+def _copy(program: Program, tensor: Tensor) -> Tensor:
+    """A new tensor of the program, to which a launch at its end copies another."""
+    access, register = _MOVES.get(tensor.dtype) or _BITS_MOVED[DTYPE_SIZES[tensor.dtype]]
+    size, block = DTYPE_SIZES[tensor.dtype], 256
+    lines = ["cvt.u64.u32 %rest, %cell;", "mov.u64 %from, 0;"]
+    strides = contiguous(tensor.shape) if tensor.strides is None else tensor.strides
+    for extent, stride in reversed(list(zip(tensor.shape, strides))):
+        if extent > 1:
+            lines += [f"rem.u64 %at, %rest, {extent};", f"div.u64 %rest, %rest, {extent};"]
+            lines.append(f"mad.lo.s64 %from, %at, {stride * size}, %from;")
+    if strides == contiguous(tensor.shape):
+        lines = [f"mul.wide.u32 %from, %cell, {size};"]
+    body = "\n  ".join(lines)
+    text = f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 source, .param .u64 target)
+{{
+  .reg .pred %beyond;
+  .reg .b32 %cell, %block, %thread;
+  .reg .b64 %rest, %at, %from, %to, %source, %target;
+  .reg .{register} %value;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %thread, %tid.x;
+  mad.lo.u32 %cell, %block, {block}, %thread;
+  setp.ge.u32 %beyond, %cell, {tensor.numel};
+  @%beyond ret;
+  {body}
+  ld.param.u64 %source, [source];
+  ld.param.u64 %target, [target];
+  add.s64 %from, %source, %from;
+  ld.global.{access} %value, [%from];
+  mul.wide.u32 %to, %cell, {size};
+  add.s64 %to, %target, %to;
+  st.global.{access} [%to], %value;
+  ret;
+}}
+"""
+    copied = Tensor("", tensor.dtype, tensor.shape, init="empty")
+    program.temporaries.append(copied)
+    args = (TensorArgument(tensor, "read"), TensorArgument(copied, "write"))
+    grid = (max(1, -(-tensor.numel // block)), 1, 1)
+    program.launches.append(Launch(Kernel("copy", text=text), grid, (block, 1, 1), args))
+    return copied
+
+
 def output_tensors(returned: Any) -> dict[str, Tensor]:
     """What a program returned, by name."""
     if isinstance(returned, Tensor):
@@ -114,8 +182,16 @@ def output_tensors(returned: Any) -> dict[str, Tensor]:
     return dict(returned)
 
 
-def _attributes(case: Instance) -> dict[str, Any]:
-    """Declared tensors and scalars by the names of their public attributes; lists and dicts are looked into."""
+def free_name(wanted: str, taken: Container[str]) -> str:
+    name, count = wanted, 1
+    while name in taken:
+        count += 1
+        name = f"{wanted}.{count}"
+    return name
+
+
+def declared_in(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Declared tensors and scalars by name; lists and dicts are looked into."""
     found: dict[str, Any] = {}
 
     def visit(name: str, value: Any) -> None:
@@ -129,9 +205,8 @@ def _attributes(case: Instance) -> dict[str, Any]:
             for key, item in value.items():
                 visit(f"{name}.{key}", item)
 
-    for name, value in vars(case).items():
-        if not name.startswith("_"):
-            visit(name, value)
+    for name, value in named.items():
+        visit(name, value)
     return found
 
 
@@ -187,10 +262,7 @@ class _Writer:
                     self._add(tensor, f"{p.letter}.{len(self._tensors)}")
 
     def _add(self, thing: Tensor | Scalar, wanted: str) -> str:
-        name, count = wanted, 1
-        while name in self._tensors or name in self._scalars:
-            count += 1
-            name = f"{wanted}.{count}"
+        name = free_name(wanted, ChainMap(self._tensors, self._scalars))
         self._names[id(thing)] = name
         if isinstance(thing, Tensor):
             self._tensors[name] = thing

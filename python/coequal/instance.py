@@ -47,6 +47,10 @@ class Instance:
 
     program_b: Any = None
 
+    def _declared(self) -> dict[str, Any]:
+        """What is declared, by name: public attributes."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
     def _recorded(self, a: Any, b: Any) -> None:
         """Is given both programs when they are recorded, and may change them."""
 

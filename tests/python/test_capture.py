@@ -302,6 +302,35 @@ def differ(fn_a, fn_b, *specs):
     return failure.value.result.verdict
 
 
+def twice_returned(x):
+    y = x * 2
+    return y, y
+
+
+def test_one_tensor_under_two_names_is_compared_with_both():
+    def wrong_first(x):
+        return x * 3, x * 2
+
+    cq.assert_equivalent(twice_returned, lambda x: (x + x, x * 2), VECTOR)
+    cq.assert_equivalent(twice_returned, twice_returned, VECTOR)
+    assert differ(twice_returned, wrong_first, VECTOR) == "inequivalent"
+    assert differ(wrong_first, twice_returned, VECTOR) == "inequivalent"
+    assert differ(twice_returned, lambda x: (x * 2, x * 3), VECTOR) == "inequivalent"
+    # Of other dtypes and strides, too.
+    strided = cq.spec((3, 5), "f16", strides=(1, 4))
+    cq.assert_equivalent(lambda x: (x, x), lambda x: (x + 0, x * 1), strided)
+    assert differ(lambda x: (x, x), lambda x: (x + 0, x.reshape(5, 3).t() * 1), strided) == "inequivalent"
+
+
+def test_what_only_returns_its_argument_is_a_program():
+    for dtype in ("f64", "bf16", "i8", "bool"):
+        cq.assert_equivalent(lambda x: x, lambda x: x.clone(), cq.spec((300,), dtype))
+    assert differ(lambda x: x, lambda x: x + 1, VECTOR) == "inequivalent"
+    assert differ(lambda x: x + 1, lambda x: x, VECTOR) == "inequivalent"
+    cq.assert_equivalent(lambda x: x, lambda x: x, VECTOR)
+    assert differ(lambda x: x.view(5, 10), lambda x: x.view(5, 10) * 2, VECTOR) == "inequivalent"
+
+
 def test_one_declared_tensor_for_two_arguments_is_one_storage():
     x = cq.input((8,))
 
@@ -317,3 +346,41 @@ def test_one_declared_tensor_for_two_arguments_is_one_storage():
     assert differ(before, after, x, x) == "inequivalent"
     cq.assert_equivalent(after, lambda x, y: (y.add_(1), y + y)[1], x, x)
     cq.assert_equivalent(before, after, cq.input((8,)), cq.input((8,)))
+
+
+def test_tensors_in_lists_and_dicts_are_watched():
+    def kept(given):
+        return given[0]["a"] + given[1]
+
+    def changed(given):
+        result = given[0]["a"] + given[1]
+        given[0]["a"].mul_(2)
+        return result
+
+    def changed_otherwise(given):
+        result = given[0]["a"] + given[1]
+        given[0]["a"].add_(given[0]["a"])
+        return result
+
+    given = [{"a": VECTOR}, cq.input((50,))]
+    cq.assert_equivalent(kept, lambda given: given[1] + given[0]["a"], given)
+    assert differ(kept, changed, given) == "defect"
+    assert differ(changed, kept, given) == "defect"
+    cq.assert_equivalent(changed, changed_otherwise, given)
+    assert differ(changed, lambda given: changed(given) + 0 * given[0]["a"].add_(1), given) == "inequivalent"
+
+
+def test_a_changed_argument_may_have_the_name_of_a_result():
+    def by(factor):
+        def scale(out, budget):
+            out.mul_(factor)
+            return budget * 1
+
+        return scale
+
+    cq.assert_equivalent(by(2), by(2), VECTOR, VECTOR)
+    assert differ(by(2), by(3), VECTOR, VECTOR) == "inequivalent"
+
+
+def test_without_cells_the_question_is_vacuous():
+    assert differ(lambda x: x * 2, lambda x: x * 2, cq.spec((0,), "f32")) == "unknown"
