@@ -41,7 +41,21 @@ def capture(fn: Callable[..., Any], *args: Any, state: Mapping[str, Tensor] | No
         return _trace(current(), fn, args, kwargs)
     if not isinstance(fn, torch.nn.Module):
         raise ValueError(f"state is for modules, found {fn!r}")
-    return _trace(current(), lambda s, a, k: torch.func.functional_call(fn, s, a, k), (dict(state), args, kwargs), {})
+
+    def call(state: dict[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        given = dict(state)
+        result = torch.func.functional_call(fn, state, args, kwargs)
+        # Where the module has put another tensor in its place, the call leaves that in the dict.
+        replaced = {name: tensor for name, tensor in state.items() if tensor is not given[name]}
+        with torch.no_grad():
+            kept = [(name, tensor.clone()) for name, tensor in replaced.items()]
+            for name, tensor in kept:
+                if (tensor.shape, tensor.dtype) != (given[name].shape, given[name].dtype):
+                    raise Refused("", f"a module that replaces '{name}' by a tensor of another shape or dtype")
+                given[name].copy_(tensor)
+        return result
+
+    return _trace(current(), call, (dict(state), args, kwargs), {})
 
 
 def module_state(module: Any) -> dict[str, Tensor]:

@@ -382,5 +382,35 @@ def test_a_changed_argument_may_have_the_name_of_a_result():
     assert differ(by(2), by(3), VECTOR, VECTOR) == "inequivalent"
 
 
+class Counting(torch.nn.Module):
+    def __init__(self, step, in_place=False, name="steps"):
+        super().__init__()
+        self.step, self.in_place, self.name = step, in_place, name
+        self.register_buffer(name, torch.zeros(()))
+
+    def forward(self, x):
+        before = getattr(self, self.name)
+        if self.in_place:
+            before.add_(self.step)
+        else:
+            setattr(self, self.name, before + self.step)
+        return x * 2
+
+
+class CountingWrong(Counting):
+    def forward(self, x):
+        super().forward(x)
+        return x * 3
+
+
+def test_a_buffer_that_a_module_replaces_is_compared():
+    cq.assert_equivalent(Counting(1), Counting(1, in_place=True), VECTOR)
+    assert differ(Counting(1), Counting(7), VECTOR) == "inequivalent"
+    assert differ(Counting(1, in_place=True), Counting(7), VECTOR) == "inequivalent"
+    # The buffer and the result have one name.
+    cq.assert_equivalent(Counting(1, name="out"), Counting(1, name="out"), VECTOR)
+    assert differ(Counting(1, name="out"), CountingWrong(1, name="out"), VECTOR) == "inequivalent"
+
+
 def test_without_cells_the_question_is_vacuous():
     assert differ(lambda x: x * 2, lambda x: x * 2, cq.spec((0,), "f32")) == "unknown"
