@@ -6,7 +6,8 @@ const std::set<std::string>& default_assumptions() {
   static const std::set<std::string> names = {
       "finite-inputs",      "no-overflow",      "library-approximation", "constant-snap",
       "softplus-threshold", "domain-exclusion", "signed-zero",           "same-rounding",
-      "resident-blocks",    "volatile-order",   "object-placement",      "module-variables"};
+      "resident-blocks",    "volatile-order",   "object-placement",      "module-variables",
+      "cluster-scope"};
   return names;
 }
 

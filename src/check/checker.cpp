@@ -651,7 +651,7 @@ class Check {
     access.bytes = version.info().element_size();
     if (const auto writer = version.writer(cell)) {
       const auto thread = writer->launch->thread_index(writer->origin().thread);
-      const tensor::Cta& cta = writer->cta();
+      const auto cta = writer->launch->block_index(writer->cta(), writer->origin().thread);
       access.thread = {thread[0], thread[1], thread[2]};
       access.block = {cta[0], cta[1], cta[2]};
       access.launch = writer->launch->launch;

@@ -246,8 +246,17 @@ replay::TensorMap concrete_map(const exec::TensorMap& from, DType dtype, uint64_
   for (size_t d = 0; d < from.extents.size(); ++d) {
     map.strides[d] = static_cast<uint64_t>(from.strides[d]) * map.size;
     map.last[d] = static_cast<uint32_t>(from.extents[d] - 1);
-    map.box[d] = static_cast<uint16_t>(from.box[d]);
+    if (!from.im2col) map.box[d] = static_cast<uint16_t>(from.box[d]);
     map.steps[d] = static_cast<uint8_t>(from.steps[d]);
+  }
+  map.im2col = from.im2col;
+  if (from.im2col) {
+    map.box[0] = static_cast<uint16_t>(from.channels);
+    map.box[1] = static_cast<uint16_t>(from.pixels);
+  }
+  for (size_t d = 0; d < from.lower.size(); ++d) {
+    map.lower[d] = static_cast<int16_t>(from.lower[d]);
+    map.upper[d] = static_cast<int16_t>(from.upper[d]);
   }
   return map;
 }
@@ -394,6 +403,8 @@ Result<ConcreteRun> run_concrete(const instance::Instance& instance,
     };
     config.grid = dim3(launch.grid);
     config.block = dim3(launch.block);
+    config.cluster = dim3(launch.cluster);
+    config.explicit_cluster = launch.explicit_cluster;
     config.shared_bytes = launch.dynamic_shared;
     if (launch.workspace) config.workspace = memory.allocate("grid workspace", Bytes(8));
     const std::vector<uint64_t> offsets = replay::param_offsets(function);

@@ -37,6 +37,34 @@ term::Bounds lower_bounds(const instance::Bounds& bounds) {
   return {exact(bounds.min), exact(bounds.max), exact(bounds.above), exact(bounds.below)};
 }
 
+// Cluster dimensions as the launch or the kernel gives them; what is wrong with them.
+std::optional<std::string> set_cluster(exec::Launch& launch, const instance::Launch& from,
+                                       const ptx::Function& function) {
+  constexpr uint32_t kMostCtas = 16;
+  std::array<uint32_t, 3> required{1, 1, 1};
+  const std::vector<uint32_t>& given = function.reqnctapercluster;
+  for (size_t d = 0; d < given.size() && d < 3; ++d) required[d] = given[d];
+  for (size_t d = 0; d < 3; ++d)
+    launch.cluster[d] = from.has_cluster ? static_cast<uint32_t>(from.cluster[d]) : required[d];
+  launch.explicit_cluster = from.has_cluster || !given.empty();
+  if (!given.empty() && launch.cluster != required)
+    return fmt::format("kernel '{}' requires clusters of {} by {} by {} blocks", from.kernel,
+                       required[0], required[1], required[2]);
+  uint32_t blocks = 1;
+  for (size_t d = 0; d < 3; ++d) {
+    if (launch.cluster[d] == 0 || launch.cluster[d] > kMostCtas ||
+        launch.grid[d] % launch.cluster[d] != 0)
+      return fmt::format("clusters of {} blocks do not divide the grid's {}", launch.cluster[d],
+                         launch.grid[d]);
+    blocks *= launch.cluster[d];
+  }
+  for (const std::string& text : function.performance_directives)
+    if (text.starts_with(".blocksareclusters"))
+      return fmt::format("'{}' counts its grid in clusters, which is not modelled", from.kernel);
+  if (blocks > kMostCtas) return fmt::format("a cluster of {} blocks, at most 16 are", blocks);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<const exec::Kernel*> SharedModule::kernel(const std::string& name) {
@@ -212,6 +240,12 @@ exec::TensorMap lower_map(const instance::TensorMap& from, const SharedInputs& i
   map.offset = from.offset;
   map.box = reversed(from.box);
   map.steps = reversed(from.element_strides);
+  map.steps[0] = 1;  // along the innermost dimension it is ignored (cuTensorMapEncodeTiled)
+  map.im2col = from.mode == instance::TensorMapMode::Im2col;
+  map.lower = reversed(from.lower);
+  map.upper = reversed(from.upper);
+  map.channels = from.channels;
+  map.pixels = from.pixels;
   constexpr int kSwizzle[] = {0, 32, 64, 128};
   map.swizzle = kSwizzle[static_cast<size_t>(from.swizzle)];
   map.fills_nan = from.fill == instance::OutOfBoundsFill::Nan;
@@ -247,9 +281,8 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
       launch.block[d] = static_cast<uint32_t>(from.block[d]);
     }
     launch.dynamic_shared = static_cast<uint32_t>(from.shared);
-    if (from.has_cluster && from.cluster != instance::Dim3{1, 1, 1})
-      return make_diagnostic(DiagnosticCode::Refused, instance::span_of(from, "cluster"),
-                             "clusters are not modelled");
+    if (const std::optional<std::string> wrong = set_cluster(launch, from, function))
+      return invalid(instance::span_of(from, from.has_cluster ? "cluster" : "grid"), *wrong);
     launch.cooperative = from.cooperative;
     if (from.cooperative) launch.workspace = inputs.workspace;
     if (!function.reqntid.empty()) {
@@ -302,10 +335,9 @@ Result<std::vector<exec::Launch>> lower_program(const instance::Instance& instan
           size = given.bytes.size();
           break;
         case instance::Argument::Kind::TensorMap:
-          if (given.map.mode != instance::TensorMapMode::Tiled ||
-              given.map.interleave != instance::Interleave::None)
+          if (given.map.interleave != instance::Interleave::None)
             return make_diagnostic(DiagnosticCode::Refused, given.span,
-                                   "tensor maps of this mode are not modelled");
+                                   "interleaved tensor maps are not modelled");
           argument.kind = exec::Argument::Kind::TensorMap;
           argument.map = lower_map(given.map, inputs);
           size = 128;

@@ -28,6 +28,8 @@ inline constexpr int kWindowShift = 36;    // windows of the variable spaces amo
 // Beyond these a launch is refused.
 inline constexpr uint32_t kMostTensors = 500;
 inline constexpr int64_t kLargestTensor = int64_t{1} << 52;
+// Of a launch of clusters: its shared variables in all of their CTAs.
+inline constexpr uint32_t kMostSharedSlots = 4000;
 
 inline constexpr uint64_t tensor_base(uint32_t tensor) {
   return (uint64_t{tensor} + 1) << kTensorShift | uint64_t{1} << (kTensorShift - 1);

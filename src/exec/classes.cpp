@@ -13,12 +13,14 @@ namespace coequal::exec {
 
 namespace {
 
-std::vector<tensor::Cta> all_ctas(const std::array<uint32_t, 3>& grid) {
+// The CTAs of a grid; of clusters the first one of each.
+std::vector<tensor::Cta> all_ctas(const Launch& launch) {
+  const auto &grid = launch.grid, &step = launch.cluster;
   std::vector<tensor::Cta> ctas;
-  ctas.reserve(static_cast<size_t>(grid[0]) * grid[1] * grid[2]);
-  for (uint32_t z = 0; z < grid[2]; ++z)
-    for (uint32_t y = 0; y < grid[1]; ++y)
-      for (uint32_t x = 0; x < grid[0]; ++x) ctas.push_back({x, y, z});
+  ctas.reserve(static_cast<size_t>(grid[0]) * grid[1] * grid[2] / launch.ranks());
+  for (uint32_t z = 0; z < grid[2]; z += step[2])
+    for (uint32_t y = 0; y < grid[1]; y += step[1])
+      for (uint32_t x = 0; x < grid[0]; x += step[0]) ctas.push_back({x, y, z});
   return ctas;
 }
 
@@ -34,7 +36,9 @@ class Waiting {
     for (const tensor::Cta& cta : ctas) {
       extent_[0] = std::max(extent_[0], cta[0] + 1), extent_[1] = std::max(extent_[1], cta[1] + 1);
     }
-    place_.resize(ctas.size());
+    size_t numbers = 0;
+    for (const tensor::Cta& cta : ctas) numbers = std::max(numbers, number(cta) + 1);
+    place_.resize(numbers);
     for (size_t i = 0; i < ctas.size(); ++i) place_[number(ctas[i])] = static_cast<uint32_t>(i);
     put(std::move(ctas));
   }
@@ -179,7 +183,7 @@ void absorb(CtaOutcome outcome, Setting& setting, LaunchResult& result,
   if (outcome.pieces.ticket)
     for (size_t i = 0; i < motions.size(); ++i)
       if (motions.alive(i)) ++setting.tickets[counter_of(outcome.pieces, i)];
-  if (outcome.aborted) result.aborted_ctas += members;
+  if (outcome.aborted) result.aborted_ctas += members * setting.launch.ranks();
   stuck.insert(stuck.end(), outcome.waiting.begin(), outcome.waiting.end());
   result.out_of_budget |= outcome.out_of_budget;
   result.pieces->classes.push_back(std::move(outcome.pieces));
@@ -204,7 +208,7 @@ std::optional<ClassWorkers> workers_for(const Waiting& waiting, Session& session
 // be done again with what the setting says now.
 bool run_all(Session& session, Setting& setting, LaunchResult& result,
              std::vector<coequal::Access>& stuck) {
-  Waiting waiting(all_ctas(setting.launch.grid), session.options);
+  Waiting waiting(all_ctas(setting.launch), session.options);
   const auto as_expected = [&](const CtaOutcome& outcome) {
     if (!setting.has_to_track_more(outcome)) return true;
     setting.tracked.insert(outcome.written_unexpectedly.begin(),
@@ -248,7 +252,7 @@ bool run_all(Session& session, Setting& setting, LaunchResult& result,
     }
     if (result.out_of_budget || session.budget.spent()) {
       result.out_of_budget = true;
-      result.aborted_ctas += waiting.size();
+      result.aborted_ctas += waiting.size() * setting.launch.ranks();
       break;
     }
   }
@@ -265,6 +269,8 @@ LaunchResult run_classes(Session& session, const ProgramState& state, const Laun
   result.pieces->kernel = launch.kernel->function->name;
   result.pieces->grid = launch.grid;
   result.pieces->block = launch.block;
+  result.pieces->cluster = launch.cluster;
+  if (launch.ranks() > 1) result.pieces->rank_stride = launch.rank_stride();
   for (const ptx::Instruction& i : launch.kernel->function->body)
     result.pieces->spans.push_back(launch.kernel->module->span_of(i));
 

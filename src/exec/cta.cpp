@@ -22,7 +22,8 @@ bool has_partial_barriers(const Kernel& kernel, uint32_t threads) {
   return std::any_of(
       kernel.decoded.body.begin(), kernel.decoded.body.end(), [&](const isa::Decoded& d) {
         if (d.op == Op::BarArrive || d.op == Op::MbarArrive || d.op == Op::CpAsyncMbarArrive ||
-            d.op == Op::CpAsyncBulk || d.op == Op::TensorLoad)
+            d.op == Op::CpAsyncBulk || d.op == Op::TensorLoad || d.op == Op::StAsync ||
+            d.op == Op::SharedBulk || d.op == Op::ClusterArrive)
           return true;
         const size_t at = d.op == Op::BarSync ? 1 : 2;
         const bool counts = (d.op == Op::BarSync && d.text->operands.size() > 1) ||
@@ -50,23 +51,27 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       last_(last),
       motions_(path.motions ? path.motions
                             : std::make_shared<tensor::MotionTable>(std::move(ctas))),
-      threads_(launch.block[0] * launch.block[1] * launch.block[2]),
+      ranks_(launch.ranks()),
+      rank_stride_(launch.rank_stride()),
+      threads_(ranks_ * rank_stride_),
       thread_states_(threads_),
-      order_(threads_, has_partial_barriers(kernel_, threads_)),
+      order_(threads_, ranks_ > 1 || has_partial_barriers(kernel_, threads_)),
       histories_(keeps_histories ? std::make_shared<tensor::Histories>() : nullptr),
       lockstep_(session.options.assumes("warp-lockstep")),
       takes_tickets_(std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
                                  [](const isa::Decoded& d) { return d.row && d.op == Op::Atom; })),
       contents_(&state),
       path_(path),
-      rounds_(rounds) {
+      rounds_(rounds),
+      exits_(threads_) {
   const ptx::Function& f = *kernel_.function;
   for (uint32_t first = 0; first < threads_; first += kWarpSize) {
     Warp warp;
     warp.index = first / kWarpSize;
-    const uint32_t lanes = std::min<uint32_t>(kWarpSize, threads_ - first);
+    const uint32_t in_cta = first % rank_stride_, size = launch.cta_threads();
+    const uint32_t lanes = in_cta < size ? std::min<uint32_t>(kWarpSize, size - in_cta) : 0;
     warp.living = lanes == kWarpSize ? ~0u : (1u << lanes) - 1;
-    warp.fragments.push_back({.mask = warp.living, .fork = nullptr});
+    if (lanes) warp.fragments.push_back({.mask = warp.living, .fork = nullptr});
     warp.registers.resize(f.registers.size());
     warps_.push_back(std::move(warp));
   }
@@ -103,6 +108,16 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   };
   for (const ptx::Variable& v : kernel_.module->variables) declare(v);
   for (const ptx::Variable& v : f.locals) declare(v);
+  // Each CTA of a cluster has its own.
+  const size_t variables = shared_.size();
+  shared_.reserve(variables * ranks_);
+  for (size_t i = variables; i < variables * ranks_; ++i)
+    shared_.push_back({shared_[i % variables].name,
+                       shared_[i % variables].alignment,
+                       ByteMemory(shared_[i % variables].memory.size()),
+                       {},
+                       {},
+                       {}});
 
   tensors_.resize(state.tensors->size());
   const bool stores_boxes = std::any_of(
@@ -143,6 +158,10 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
       });
   find_cas_loops();
   waits_ = find_waits();
+  if (ranks_ > 1 && waits_)
+    abort(flag_loops_.begin()->first, "a wait for a flag in a launch of clusters");
+  if (ranks_ > 1 && shared_.size() + 2 * shared_count() > kMostSharedSlots)
+    abort(0, "too many shared variables in a cluster");
   if (waits_) order_ = HappensBefore(threads_, /*crosses_warps=*/true);
   store_.set_reconciler(this);
   if (lockstep_) out_.assumptions.insert({"warp-lockstep", "the lanes of a warp run in lockstep"});
@@ -184,6 +203,13 @@ CtaOutcome CtaExecutor::run() {
   }
   check_ticket();
   if (!out_.aborted) check_warpgroups();
+  if (!out_.aborted) check_remote();
+  for (const ThreadState& state : thread_states_)
+    for (const BulkGroup& group : state.bulk_groups)
+      if (!group.reads.empty())
+        out_.notes.insert(
+            fmt::format("{}: the block may end while this copy still reads its shared memory",
+                        to_string(span(async_reads_[group.reads[0]].origin.instruction))));
   finish(out_);
   return std::move(out_);
 }
@@ -198,7 +224,8 @@ void CtaExecutor::merge(Warp& warp) {
         fragments[i].passed |= fragments[j].passed;
         fragments[i].forced = false;
         // A collective that waited for lanes looks again.
-        if (fragments[i].wait == Wait::Warp) fragments[i].wait = Wait::Run;
+        if (fragments[i].wait == Wait::Warp || fragments[i].wait == Wait::Cluster)
+          fragments[i].wait = Wait::Run;
         fragments.erase(fragments.begin() + static_cast<ptrdiff_t>(j));
       } else {
         ++j;
@@ -291,6 +318,8 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::Pure:
     case Op::Mov:
     case Op::Cvta:
+    case Op::Mapa:
+    case Op::GetCtaRank:
     case Op::Isspacep: {
       if (!(active | symbolic)) return Step::Next;
       if (cas_test(pc)) {
@@ -323,8 +352,11 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
         execute_pure(warp, active | symbolic, d, pc);
         if (histories_) set_histories(warp, active | symbolic, d, pc, sources);
         if (ticket_ && d.text->opcode == "setp") decide_by_ticket(warp, active | symbolic, d);
-      } else
+      } else if (d.op == Op::Mapa || d.op == Op::GetCtaRank) {
+        execute_mapa(warp, active | symbolic, d, pc);
+      } else {
         execute_mov(warp, active | symbolic, d);
+      }
       if (symbolic) {
         size_t at = 0, which = 0;
         for (uint32_t m = symbolic; m; m &= m - 1, ++which) {
@@ -444,6 +476,12 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::TensorStore:
     case Op::TensorReduce:
       return active ? execute_bulk_copy(warp, active, d, pc) : Step::Next;
+    case Op::SharedBulk:
+    case Op::StAsync:
+      return active ? execute_store_async(warp, active, d, pc) : Step::Next;
+    case Op::ClusterArrive:
+    case Op::ClusterWait:
+      return active ? reach_cluster_barrier(warp, fragment, active, d) : Step::Next;
     case Op::BulkCommit:
     case Op::BulkWait:
       return active ? execute_bulk_group(warp, active, d) : Step::Next;
@@ -475,6 +513,7 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
     case Op::WgmmaFence:
     case Op::WgmmaCommit:
     case Op::WgmmaWait:
+    case Op::SetMaxNReg:
       return active ? execute_wgmma(warp, fragment, active, d) : Step::Next;
     case Op::Activemask:
       for (uint32_t m = active; m; m &= m - 1)
@@ -595,8 +634,15 @@ CtaExecutor::Step CtaExecutor::execute_call(Warp& warp, Fragment& fragment, uint
 
 void CtaExecutor::end_lanes(Warp& warp, uint32_t mask) {
   warp.living &= ~mask;
-  for (uint32_t m = mask; m; m &= m - 1)
-    order_.end(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)));
+  warp.at_cluster &= ~mask;
+  for (uint32_t m = mask; m; m &= m - 1) {
+    const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m));
+    exits_[thread] = order_.epoch();
+    order_.end(thread);
+  }
+  for (Fragment& f : warp.fragments)
+    if (f.wait == Wait::Cluster) f.wait = Wait::Run;
+  open_cluster_barrier();
 }
 
 void CtaExecutor::leave(Warp& warp, const Fragment& fragment, uint32_t mask) {
@@ -695,8 +741,9 @@ coequal::Access CtaExecutor::access(coequal::Access::Kind kind, uint32_t thread,
   coequal::Access a;
   a.kind = kind;
   const auto& b = launch_.block;
+  const tensor::Cta cta = cta_of(thread);
+  thread %= rank_stride_;
   a.thread = {thread % b[0], thread / b[0] % b[1], thread / b[0] / b[1]};
-  const tensor::Cta& cta = motions_->representative();
   a.block = {cta[0], cta[1], cta[2]};
   a.launch = launch_.index;
   a.span = span(pc);

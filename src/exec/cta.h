@@ -1,4 +1,5 @@
-// Executes one CTA for a whole class of CTAs: threads concrete, the block index concolic.
+// Executes one CTA, or one cluster of them, for a whole class: threads concrete, the block index
+// concolic.
 //
 // Warps run one after another to synchronisation points; inside a warp, lanes that went different
 // ways are fragments, and the fragment with the lowest position runs first, so that they meet
@@ -102,7 +103,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   CtaOutcome run();
 
  private:
-  enum class Wait : uint8_t { Run, Barrier, Warp, Mbarrier, Flag };
+  enum class Wait : uint8_t { Run, Barrier, Warp, Mbarrier, Flag, Cluster };
   // A branch on data: its lanes run both arms, one after the other, to the branch's post-dominator,
   // where registers are joined by the condition. Whatever an arm does carries the guard.
   struct Fork {
@@ -153,6 +154,8 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::vector<std::vector<Wgmma>> product_groups;  // committed, oldest first
     absl::flat_hash_map<uint32_t, Bank> fenced;      // registers that products may read, by number
     size_t group_steps = 0;                          // wgmma instructions so far
+    uint32_t at_cluster = 0;  // lanes that have arrived at the cluster's barrier in its open phase
+    uint32_t to_wait = 0;     // lanes that have arrived there and not waited since
   };
   enum class Step : uint8_t { Next, Jumped, Parked, Ended, Aborted };
 
@@ -186,12 +189,18 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     std::vector<uint32_t> reads;                                   // indices into async_reads_
     std::vector<std::tuple<TensorId, int64_t, uint32_t>> written;  // tensor, cell, copy
   };
+  // A phase of an mbarrier. It is over for threads that know all its arrivals, if these are all
+  // that it waited for and tell of themselves, and for those that know somebody who has waited for
+  // it.
+  struct PhaseEnd {
+    std::vector<Moment> arrivals, seen;
+    bool silent = false;  // something ended it that releases nothing
+  };
   // A copy that is not known to be complete.
   struct PendingCopy {
     uint32_t copy = 0;
     tensor::Origin origin;
-    // Complete for threads that know of all these (an mbarrier's arrivals).
-    std::shared_ptr<const std::vector<Moment>> done;
+    std::shared_ptr<const PhaseEnd> done;
   };
   struct ThreadState {
     std::vector<ByteMemory> locals;
@@ -222,17 +231,36 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   struct Mbarrier {
     uint64_t serial = 0;  // tells objects apart that were made at one place
     uint32_t expected = 0, pending = 0;
-    int64_t bytes = 0;                              // that are still to come
-    uint64_t phase = 0;                             // the open one
-    HappensBefore::Clock clock;                     // of its arrivals
-    std::vector<Moment> arrivals, before, earlier;  // of the open phase and of the two before
+    int64_t bytes = 0;     // that are still to come
+    uint64_t phase = 0;    // the open one
+    Moment made{};         // when it was initialised
+    uint32_t made_by = 0;  // ... by which instruction
+    uint32_t rank = 0;     // whose shared memory it is in
+    // The open phase and the two before.
+    std::shared_ptr<PhaseEnd> open = std::make_shared<PhaseEnd>(),
+                              before = std::make_shared<PhaseEnd>(),
+                              earlier = std::make_shared<PhaseEnd>();
+    // What arrivals release: those of any CTA of the cluster, and those of the object's own.
+    struct Released {
+      HappensBefore::Clock wide;
+      HappensBefore::Clock near;     // empty where there is one CTA
+      HappensBefore::Clock reached;  // what has happened by then, though nothing orders memory
+    };
+    Released released;
     // What belongs to the open phase and is not yet known to come before one of its arrivals, with
     // its instruction.
-    std::vector<std::pair<Moment, uint32_t>> loose;
-    std::map<uint64_t, HappensBefore::Clock> done;  // of completed phases
-    std::map<uint32_t, uint64_t> waited;            // the last phase that a thread waited for
+    struct Loose {
+      Moment when;
+      uint32_t instruction = 0;
+      // Lanes of its warp that met it later, with their moments: it is known to who knows one.
+      std::shared_ptr<const std::vector<Moment>> met{};
+    };
+    std::vector<Loose> loose;
+    std::map<uint64_t, Released> done;    // of completed phases
+    std::map<uint32_t, uint64_t> waited;  // the last phase that a thread waited for
     // Copies that the open phase stands for: variable and byte, or tensor and cell; and the copy.
     std::vector<std::tuple<uint32_t, int64_t, uint32_t>> copies, sources;
+    std::vector<uint32_t> reads;  // of copies' sources in shared memory: indices into async_reads_
   };
   // A read of shared memory by the asynchronous proxy. It is over for threads that know of one of
   // `done`.
@@ -240,6 +268,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
     tensor::Origin origin;
     uint64_t owner = 0;  // reads of one owner end in their order
     std::vector<Moment> done;
+    std::shared_ptr<const PhaseEnd> end{};  // or that it is over is known with this phase
   };
   // Ordinary writes of a thread at one moment, and the proxy fences that came after them.
   struct GenericWrite {
@@ -481,10 +510,24 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Step wait_at_mbarrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
   // Whether the wait stands in a loop that does nothing else and is left by its answer alone.
   bool only_waits(uint32_t pc);
+  // `rank`: whose object at that place; kNoRank: the one that the operand says.
+  static constexpr uint32_t kNoRank = ~0u;
   Mbarrier* mbarrier(Warp& warp, int lane, const ptx::Operand& op, ptx::StateSpace space,
-                     uint32_t pc);
+                     uint32_t pc, uint32_t rank = kNoRank);
   bool arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t count, uint32_t pc);
+  // Whether the operation's order reaches other CTAs of the cluster.
+  bool reaches_cluster(uint32_t pc);
+  bool is_over(const PhaseEnd& phase, uint32_t thread) const;
+  // Whether the thread knows that it has happened: whoever has waited for bytes knows that their
+  // copy was issued, although that releases nothing.
+  bool has_reached(const Moment& m, uint32_t thread) const;
+  bool has_passed(const PhaseEnd& phase, uint32_t thread) const;
+  // Lanes execute something that none of them goes beyond before all have come: what they did
+  // before has happened by then, although nothing orders memory.
+  void note_meeting(const Warp& warp, uint32_t lanes);
   void complete_phase(Mbarrier& b);
+  // Whether what the thread does to the object comes behind its initialisation; reported if not.
+  bool knows_object(const Mbarrier& b, const Location& at, uint32_t thread, uint32_t pc);
   // Whether the thread knows that the phases before the open one are over; refused if not.
   bool knows_phase(const Mbarrier& b, uint32_t thread, uint32_t pc);
   // What an arrival returns: it names the open phase.
@@ -508,6 +551,11 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                       uint32_t pc, const Location& shared, std::vector<BulkElement>& out);
   bool box_elements(const Warp& warp, int lane, const TensorMap& map, const ptx::Operand& where,
                     uint32_t pc, const Location& shared, std::vector<BulkElement>& out);
+  bool pixel_elements(const Warp& warp, int lane, const TensorMap& map, const ptx::Operand& where,
+                      const ptx::Operand& offsets, uint32_t pc, const Location& shared,
+                      std::vector<BulkElement>& out);
+  // Whether rows of so many bytes can be put there as the map swizzles them; refused if not.
+  bool suits_swizzle(const TensorMap& map, int64_t row, uint32_t variable, uint32_t pc);
   void bulk_load(Warp& warp, int lane, const isa::Decoded& d, uint32_t pc, Mbarrier& b,
                  const Location& to, const std::vector<BulkElement>& elements,
                  const TensorMap* map);
@@ -517,6 +565,30 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // Reports an access to a cell of global memory that a bulk copy is still to write.
   void touches_unfinished(TensorId tensor, int64_t cell, bool is_write, uint32_t thread,
                           uint32_t pc);
+  // The CTAs that a multicast copy goes to; nothing after a refusal.
+  std::optional<std::vector<uint32_t>> copy_targets(Warp& warp, int lane, const isa::Decoded& d,
+                                                    uint32_t pc);
+  Step execute_store_async(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  // A copy of known words into shared memory, whose bytes count at the mbarrier.
+  void land_bulk(AsyncCopy copy, Mbarrier& b, uint32_t thread, uint32_t pc);
+
+  // cta_cluster.cpp: the CTAs of a cluster
+  uint32_t rank_of(uint32_t thread) const { return thread / rank_stride_; }
+  uint32_t shared_count() const { return static_cast<uint32_t>(shared_.size()) / ranks_; }
+  tensor::Cta cta_of(uint32_t thread) const;
+  // From the variable that an address names to the one that the thread reaches; false after a
+  // report.
+  bool settle(Location& at, ptx::StateSpace space, uint32_t thread, uint32_t pc, bool is_write);
+  // The same place of another CTA's shared memory.
+  Location in_rank(Location at, uint32_t rank) const;
+  // An access of a thread to the shared memory of another CTA, which must have started.
+  bool note_remote(uint32_t rank, uint32_t thread, uint32_t pc);
+  void check_remote();
+  Word cluster_register(const Warp& warp, int lane, const std::string& name);
+  Step execute_mapa(Warp& warp, uint32_t mask, const isa::Decoded& d, uint32_t pc);
+  Step reach_cluster_barrier(Warp& warp, Fragment& fragment, uint32_t mask, const isa::Decoded& d);
+  // If all living threads have arrived, those that wait go on.
+  void open_cluster_barrier();
   // cta_ticket.cpp: the last CTA of those that share a counter
   struct Ticket {
     tensor::Ticket place;
@@ -687,8 +759,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   bool check_variable(const Address& at, int64_t size, int width, int alignment, bool is_write,
                       uint32_t thread, uint32_t pc);
   // `weak`: without order of its own.
+  // `copies`: for a bulk copy, whose end the caller keeps.
   Word load_global(const Address& at, int width, uint32_t thread, uint32_t pc, bool non_coherent,
-                   bool weak);
+                   bool weak, bool copies = false);
   // The content of a cell; `by` names the load, and is absent where the engine itself looks (a
   // guarded store's old content).
   Word load_cell(TensorId tensor, int64_t cell, MotionId motion, std::optional<tensor::Origin> by);
@@ -697,6 +770,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   Word older_content(TensorId tensor, int64_t cell, MotionId motion);
   Word select_word(const Term& condition, const Word& then, const Word& otherwise, int width);
   bool is_complete(const PendingCopy& copy, uint32_t thread) const;
+  // Reports a read of what an asynchronous copy is still to write.
+  bool reads_copied(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
+                    uint32_t pc);
   // Reports a write to what an asynchronous copy is still to write, or an asynchronous operation to
   // read.
   void overwrites_copy(const SharedVariable& variable, int64_t offset, int width, uint32_t thread,
@@ -742,7 +818,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
                         const AccessHistory::Finding& found, const AccessEvent& now);
   Defect race_between(Place place, uint32_t object, int64_t offset, int width,
                       const AccessEvent& earlier, const AccessEvent& now) const;
-  AccessEvent event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op = 0) const;
+  AccessEvent event(uint32_t thread, uint32_t pc, Role role, uint16_t atomic_op = 0) const;
+  // Of an atomic, as operations of which kinds and scopes commute.
+  uint16_t atomic_class(tensor::AtomicKind kind, uint32_t thread, const isa::Decoded& d) const;
   AccessEvent read_event(uint32_t thread, uint32_t pc, int64_t offset, int width) const;
   // `width` 0: a store of no thread's own, such as a copy's.
   AccessEvent write_event(uint32_t thread, uint32_t pc, int64_t offset, const Word& value,
@@ -779,7 +857,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // refused.
   bool aligned_by_launch(uint32_t variable, uint32_t bytes, uint32_t pc);
   void finish_product(Warp& warp, const Wgmma& product);
-  // Whether all warps of each warpgroup have executed the same wgmma instructions.
+  // Whether all warps of each warpgroup have executed the same instructions of warpgroups.
   void check_warpgroups();
   Word undefined_product(const std::string& what, const std::string& message, uint32_t thread,
                          uint32_t pc);
@@ -861,7 +939,10 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   const TicketCounts* known_tickets_;
   const LastPhase* last_;
   std::shared_ptr<tensor::MotionTable> motions_;
-  uint32_t threads_ = 0;
+  // CTAs of the cluster, and numbers of threads from one to the next: those beyond a CTA's own are
+  // nobody's.
+  uint32_t ranks_ = 1, rank_stride_ = 0;
+  uint32_t threads_ = 0;  // numbers of threads
   std::vector<Warp> warps_;
   std::vector<ThreadState> thread_states_;
   HappensBefore order_;
@@ -869,9 +950,9 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // By position: what an instruction does, as a number, and whether it rounds nothing.
   absl::flat_hash_map<uint32_t, std::pair<uint64_t, bool>> operations_;
   absl::flat_hash_map<term::ShapeId, bool> integers_;
-  bool lockstep_;                         // assumed of the lanes of a warp
-  std::map<uint32_t, Barrier> barriers_;  // by id
-  std::vector<SharedVariable> shared_;
+  bool lockstep_;                           // assumed of the lanes of a warp
+  std::map<uint32_t, Barrier> barriers_;    // by id and rank
+  std::vector<SharedVariable> shared_;      // those of rank 0, of rank 1, ...
   std::optional<uint32_t> dynamic_shared_;  // the dynamic part of them
   std::vector<const ptx::Variable*> local_variables_;
   std::vector<const ptx::Variable*> const_variables_;
@@ -938,6 +1019,23 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // memory that each of them reads.
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> group_steps_;
   int64_t product_marks_ = 0;
+  // The cluster's barrier: what its arrivals release in the open phase, and have in the last.
+  HappensBefore::Clock cluster_open_, cluster_done_;
+  bool cluster_whole_ = false;  // the last phase: all of it comes before all that follows
+  bool cluster_direct_ = true;  // the open one: who arrives does nothing but wait
+  // By thread: what it releases of the mbarriers that it made, at its last fence for that; and what
+  // it knows of others'.
+  absl::flat_hash_map<uint32_t, HappensBefore::Clock> made_released_, made_known_;
+  HappensBefore::Clock made_open_, made_done_;
+  absl::flat_hash_map<uint32_t, HappensBefore::Clock> reached_;  // by thread
+  std::vector<uint32_t> exits_;  // by thread: the epoch in which it exited
+  // The last access of an instruction to another CTA's shared memory, by rank, thread, instruction.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Moment> remote_;
+  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> started_;  // rank, thread that knows it
+  // Copies into other CTAs' shared memory: by rank and instruction the phases and threads.
+  std::map<std::tuple<uint32_t, uint32_t, const PhaseEnd*>,
+           std::pair<std::shared_ptr<const PhaseEnd>, uint32_t>>
+      remote_copies_;
   CtaOutcome out_;
 };
 

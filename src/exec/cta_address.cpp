@@ -44,7 +44,7 @@ uint32_t CtaExecutor::alignment_of(Provenance object) const {
     case Place::Const:
       return const_variables_[object.object()]->alignment;
     case Place::Shared:
-      return shared_[object.object()].alignment;
+      return shared_[object.object() % shared_count()].alignment;
     default:
       return 1;
   }

@@ -40,7 +40,11 @@ bool CtaExecutor::load_alike(Warp& warp, uint32_t mask, const isa::Decoded& d, u
     low = std::min(low, offset), high = std::max(high, offset);
   }
   const auto range = motions_->range(motion);
-  const Location start{place, object.object(), 0};
+  Location start{place, object.object(), 0};
+  if (place == Place::Shared) {
+    if (start.object >= shared_count()) return false;  // another CTA's
+    start.object += rank_of(warp.index * kWarpSize) * shared_count();
+  }
   const int64_t last = size_of(start) - bytes;
   if (low < 0 || high > last || range.min < -low || range.max > last - high) return false;
 

@@ -131,8 +131,26 @@ void CtaExecutor::wait_copies(uint32_t thread, size_t outstanding) {
 }
 
 bool CtaExecutor::is_complete(const PendingCopy& copy, uint32_t thread) const {
-  return copy.done && std::all_of(copy.done->begin(), copy.done->end(),
-                                  [&](const Moment& m) { return is_before(m, thread); });
+  return copy.done && is_over(*copy.done, thread);
+}
+
+bool CtaExecutor::reads_copied(const SharedVariable& v, int64_t offset, int width, uint32_t thread,
+                               uint32_t pc) {
+  if (v.pending_copies.empty()) return false;
+  for (int64_t b = offset; b < offset + width; ++b) {
+    const auto it = v.pending_copies.find(b);
+    if (it == v.pending_copies.end() || is_complete(it->second, thread)) continue;
+    Accessed a =
+        access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
+    Accessed r = access(Accessed::Kind::Read, thread, pc);
+    a.where = r.where = v.name;
+    a.index = r.index = std::to_string(b);
+    a.bytes = r.bytes = width;
+    report(DefectKind::UnwaitedCopy,
+           "an asynchronous copy is used before it is known to be complete", {a, r});
+    return true;
+  }
+  return false;
 }
 
 void CtaExecutor::overwrites_copy(const SharedVariable& v, int64_t offset, int width,
@@ -161,6 +179,7 @@ void CtaExecutor::overwrites_source(TensorId id, int64_t cell, uint32_t thread, 
   if (it == t.copied_from.end()) return;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   for (const PendingCopy& pending : it->second) {
+    if (is_complete(pending, thread)) continue;
     Accessed a = access(Accessed::Kind::Copy, pending.origin.thread, pending.origin.instruction);
     Accessed w = access(Accessed::Kind::Write, thread, pc);
     a.where = w.where = info.name;

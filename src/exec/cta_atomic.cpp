@@ -89,7 +89,7 @@ CtaExecutor::Step CtaExecutor::execute_atomic(Warp& warp, uint32_t mask, const i
     if (behind_ticket(thread)) return abort(pc, "atomics of the last block that shares a counter");
     contents_ = &contents_in(round_);
     std::optional<Word> ticket, old;
-    if (returns && (!waits_ || !reads_ctaid()) && !vector && places.size() == 1 &&
+    if (returns && ranks_ == 1 && (!waits_ || !reads_ctaid()) && !vector && places.size() == 1 &&
         !is_float_type(type) && *kind == tensor::AtomicKind::Add && std::popcount(mask) == 1) {
       const Word value = operand(warp, lane, source, 8 * whole);
       if (value.is_number() && !value.motion && check(places[0], whole, whole, true, thread, pc))
@@ -195,7 +195,7 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
       kind = *order;
       floats = true;
     }
-  const AccessEvent now = event(thread, pc, Role::Atomic, static_cast<uint8_t>(kind));
+  const AccessEvent now = event(thread, pc, Role::Atomic, atomic_class(kind, thread, d));
   if (l.place == Place::Tensor) {
     note_effect(thread, pc);
     const uint32_t order = note_access(thread);
@@ -245,9 +245,9 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
       return;
     }
     const Word before = waits_ ? content_at(at, width) : Word{};
+    const bool narrow = d.scope == isa::Scope::Cta || d.scope == isa::Scope::Cluster;
     updates.push_back(static_cast<uint32_t>(t.atomics.size()));
-    t.atomics.push_back(
-        {cell, motion, kind, operand, {thread, pc}, d.scope == isa::Scope::Cta, g, false, order});
+    t.atomics.push_back({cell, motion, kind, operand, {thread, pc}, narrow, g, false, order});
     t.atomic_moments.emplace_back(moment(thread), std::nullopt);
     if (waits_ && !floats)
       note_update(l, motion, update_kind(kind, g), before, value, content_at(at, width), width,
@@ -281,6 +281,14 @@ void CtaExecutor::atomic_at(const Address& at, ptx::ScalarType scalar, tensor::A
   if (waits_ && !floats)
     note_update(l, 0, update_kind(kind, g), old, value, word_of(now_there, type), width, thread, d,
                 pc);
+}
+
+// Those whose scope is one CTA commute with those of that CTA alone.
+uint16_t CtaExecutor::atomic_class(tensor::AtomicKind kind, uint32_t thread,
+                                   const isa::Decoded& d) const {
+  const auto op = static_cast<uint16_t>(kind);
+  if (ranks_ == 1 || d.scope != isa::Scope::Cta) return op;
+  return static_cast<uint16_t>(op | (rank_of(thread) + 1) << 8);
 }
 
 Term CtaExecutor::combined(tensor::AtomicKind kind, bool floats, const Term& a, const Term& b) {

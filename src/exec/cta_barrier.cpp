@@ -118,7 +118,8 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
   }
   if (lanes != warp.living) return Arrival::Missing;
 
-  Barrier& barrier = barriers_[id];
+  const uint32_t rank = rank_of(warp.index * kWarpSize);
+  Barrier& barrier = barriers_[rank << 4 | id];
   const uint32_t pc = here[0]->pc;
   if (barrier.warps > 0 && (barrier.counts != (count > 0) || barrier.expected != count)) {
     abort(pc, fmt::format("barrier {} is given different thread counts in one round", id));
@@ -141,8 +142,9 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
             fmt::format("which warps meet at barrier {} depends on how they are scheduled", id));
       return Arrival::Failed;
     }
-    if (order_.crosses_warps()) order_.arrive(threads, barrier.clock);
   }
+  // Where there are other CTAs, the barrier of one is no epoch.
+  if ((count > 0 && order_.crosses_warps()) || ranks_ > 1) order_.arrive(threads, barrier.clock);
   barrier.expected = count;
   barrier.counts = count > 0;
   barrier.arrived += kWarpSize;
@@ -161,11 +163,12 @@ CtaExecutor::Arrival CtaExecutor::arrive_at_barrier(Warp& warp) {
 }
 
 bool CtaExecutor::open_barriers() {
-  const auto living = static_cast<uint32_t>(
-      std::count_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.living != 0; }));
+  std::vector<uint32_t> living_of(ranks_);
+  for (const Warp& w : warps_) living_of[rank_of(w.index * kWarpSize)] += w.living != 0;
   bool any = false;
   for (auto& [id, barrier] : barriers_) {
     if (barrier.warps == 0) continue;
+    const uint32_t living = living_of[id >> 4];
     if (barrier.counts ? barrier.arrived < barrier.expected : barrier.warps < living) continue;
     complete_barrier(barrier);
     any = true;
@@ -208,7 +211,9 @@ void CtaExecutor::report_deadlock() {
 void CtaExecutor::complete_barrier(Barrier& barrier) {
   std::vector<std::pair<Warp*, Fragment*>> waiting;
   uint32_t waiting_threads = 0, living = 0;
+  const uint32_t rank = rank_of(barrier.seen_warps.front() * kWarpSize);
   for (Warp& warp : warps_) {
+    if (rank_of(warp.index * kWarpSize) != rank) continue;
     living += static_cast<uint32_t>(std::popcount(warp.living));
     for (Fragment& f : warp.fragments)
       if (f.arrived && std::find(barrier.waiting.begin(), barrier.waiting.end(),
@@ -260,15 +265,16 @@ void CtaExecutor::complete_barrier(Barrier& barrier) {
       }
     }
   }
-  if (barrier.counts && order_.crosses_warps()) order_.depart(threads, barrier.clock);
+  if ((barrier.counts && order_.crosses_warps()) || ranks_ > 1)
+    order_.depart(threads, barrier.clock);
   // Where all living threads wait, everything they did is ordered before everything that comes.
   const bool everyone = waiting_threads == living;
-  if (everyone && living < threads_)
+  if (everyone && living < launch_.cta_threads())
     out_.notes.insert("some threads have exited before a barrier; it does not wait for them");
   barrier.used = true;
   barrier.last_epoch = order_.epoch();
   for (const uint32_t t : threads) barrier.departed.emplace_back(t, order_.clock(t));
-  if (everyone) order_.cta_barrier();
+  if (everyone && ranks_ == 1) order_.cta_barrier();
   barrier.expected = barrier.arrived = barrier.warps = 0;
   barrier.counts = false;
   barrier.clock.clear();

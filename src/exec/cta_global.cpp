@@ -149,7 +149,7 @@ Word CtaExecutor::older_content(TensorId id, int64_t cell, MotionId motion) {
 }
 
 Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uint32_t pc,
-                              bool non_coherent, bool weak) {
+                              bool non_coherent, bool weak, bool copies) {
   const TensorId id = at.location.object;
   const tensor::TensorInfo& info = (*state_.tensors)[id];
   const int element = info.element_size();
@@ -174,8 +174,14 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
     if (!t.copied_to.empty())
       for (int64_t c = first; c <= last; ++c) touches_unfinished(id, c, false, thread, pc);
     raced = raced_load(Place::Tensor, id, offset, width, thread, pc);
-    if (!raced && !track_own(t.shadow, offset, width, thread, pc, Role::Read, nullptr))
+    if (!raced && copies) {
+      const AccessEvent now = read_event(thread, pc, offset, width);
+      const AccessHistory::Finding found = t.shadow.look(offset, width, now, order_);
+      if (!found.conflicts.empty()) report_races(Place::Tensor, id, offset, width, found, now);
+    } else if (!raced &&
+               !track_own(t.shadow, offset, width, thread, pc, Role::Read, nullptr)) {
       track(t.shadow, Place::Tensor, id, offset, width, read_event(thread, pc, offset, width));
+    }
     if (non_coherent)
       for (int64_t c = first; c <= last; ++c)
         if (const auto it = t.stores.find(c);

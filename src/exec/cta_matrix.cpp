@@ -97,6 +97,7 @@ CtaExecutor::Step CtaExecutor::execute_mma(Warp& warp, Fragment& fragment, uint3
                                            const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
+  note_meeting(warp, mask);
   const uint32_t pc = fragment.pc;
   const Shape s = shape_of(*d.text);
   const std::vector<ScalarType> types = types_of(*d.text);  // of D, A, B, C
@@ -161,6 +162,7 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
                                                    const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
+  note_meeting(warp, mask);
   const uint32_t pc = fragment.pc, base = warp.index * kWarpSize;
   const bool transposed = d.text->has("trans");
   const std::vector<ptx::Operand>& ops = d.text->operands;
@@ -222,6 +224,7 @@ CtaExecutor::Step CtaExecutor::execute_matrix_move(Warp& warp, Fragment& fragmen
           words[r][w] = load_shared(at, 4, base + static_cast<uint32_t>(8 * j + r), pc);
           SharedVariable& v = shared_[at.location.object];
           const auto reads = [&](size_t lane) {
+            reads_copied(v, at.location.offset, 4, base + static_cast<uint32_t>(lane), pc);
             track(v.shadow, Place::Shared, at.location.object, at.location.offset, 4,
                   event(base + static_cast<uint32_t>(lane), pc, Role::Read));
           };
@@ -270,6 +273,7 @@ CtaExecutor::Step CtaExecutor::execute_wmma(Warp& warp, Fragment& fragment, uint
                                             const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
+  note_meeting(warp, mask);
   const uint32_t pc = fragment.pc, base = warp.index * kWarpSize;
   out_.assumptions.insert({"wmma-fragments", "nothing depends on which lane holds which element"});
   const Shape s = shape_of(*d.text);

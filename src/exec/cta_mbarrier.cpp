@@ -1,7 +1,9 @@
 // mbarrier objects: phases that complete when so many arrivals and bytes have come. (PTX ISA,
 // "Parallel Synchronization and Communication Instructions: mbarrier".)
 //
-// Arrivals of one phase are ordered before whatever follows a wait that saw the phase complete. A
+// Arrivals of one phase are ordered before whatever follows a wait that saw the phase complete, as
+// far as their scope and the wait's reach; what a bulk copy's bytes complete is ordered before
+// nothing but the use of the copy. A
 // wait is followed only as part of a loop that does nothing but wait: then a thread simply stays
 // until its phase is complete, whatever the schedule. An arrival counts for the phase that is open
 // when it comes; that this is the same one in every schedule is known if the thread knows all
@@ -23,7 +25,7 @@ using Accessed = coequal::Access;
 namespace {
 
 // Of Role::Atomic events: operations on one mbarrier do not conflict with each other.
-constexpr uint8_t kMbarrierOperation = 0xff;
+constexpr uint16_t kMbarrierOperation = 0xff;
 constexpr const char* kUnknownPhase =
     "which phase of an mbarrier this is for depends on how threads are scheduled";
 // Completed phases whose order is kept.
@@ -88,7 +90,7 @@ bool CtaExecutor::only_waits(uint32_t pc) {
 }
 
 CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand& op,
-                                             StateSpace space, uint32_t pc) {
+                                             StateSpace space, uint32_t pc, uint32_t rank) {
   const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
   const bool initializes = kernel_.decoded.body[pc].op == Op::MbarInit;
   const bool writes = initializes || kernel_.decoded.body[pc].op == Op::MbarInval;
@@ -98,14 +100,30 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
     if (!places.empty()) abort(pc, "an mbarrier outside shared memory");
     return nullptr;
   }
-  const Location& at = places[0].location;
+  const Location at = rank == kNoRank ? places[0].location : in_rank(places[0].location, rank);
   if (!check(places[0], 8, 8, true, thread, pc)) return nullptr;
+  if ((writes || kernel_.decoded.body[pc].op == Op::MbarWait) &&
+      at.object / shared_count() != rank_of(thread)) {
+    abort(pc, "an mbarrier of another block, at which threads can arrive only");
+    return nullptr;
+  }
   SharedVariable& v = shared_[at.object];
-  track(v.shadow, Place::Shared, at.object, at.offset, 8,
-        writes ? write_event(thread, pc, at.offset, Word::concrete(pc))
-               : event(thread, pc, Role::Atomic, kMbarrierOperation));
   const auto found = v.mbarriers.find(at.offset);
-  if (found != v.mbarriers.end()) return &found->second;
+  if (initializes) {
+    // Like a write it comes behind all that was done here; what follows asks knows_object.
+    const AccessHistory::Finding before =
+        v.shadow.look(at.offset, 8, event(thread, pc, Role::Read), order_);
+    if (!before.conflicts.empty())
+      report_races(Place::Shared, at.object, at.offset, 8, before,
+                   write_event(thread, pc, at.offset, Word::concrete(pc)));
+  }
+  track(v.shadow, Place::Shared, at.object, at.offset, 8,
+        writes && !initializes ? write_event(thread, pc, at.offset, Word::concrete(pc))
+                               : event(thread, pc, Role::Atomic, kMbarrierOperation));
+  if (found != v.mbarriers.end()) {
+    if (!initializes) knows_object(found->second, at, thread, pc);
+    return &found->second;
+  }
   if (initializes) return &v.mbarriers[at.offset];
   out_.aborted = true;
   // Made invalid in no order with this: the race is the cause.
@@ -122,9 +140,57 @@ CtaExecutor::Mbarrier* CtaExecutor::mbarrier(Warp& warp, int lane, const Operand
   return nullptr;
 }
 
+bool CtaExecutor::knows_object(const Mbarrier& b, const Location& at, uint32_t thread,
+                               uint32_t pc) {
+  if (is_before(b.made, thread)) return true;
+  const auto made = made_known_.find(thread);
+  if (made != made_known_.end() && b.made.thread < made->second.size() &&
+      made->second[b.made.thread] >= b.made.clock)
+    return true;
+  AccessHistory::Finding found;
+  found.conflicts.push_back({event(b.made.thread, b.made_by, Role::Write)});
+  report_races(Place::Shared, at.object, at.offset, 8, found,
+               event(thread, pc, Role::Atomic, kMbarrierOperation));
+  return false;
+}
+
+bool CtaExecutor::reaches_cluster(uint32_t pc) {
+  if (ranks_ == 1) return true;
+  const isa::Decoded& d = kernel_.decoded.body[pc];
+  if (d.scope == isa::Scope::Cta) return false;
+  if (d.scope == isa::Scope::None) {
+    // The manual's default is the block.
+    if (!session_.options.assumes("cluster-scope")) return false;
+    out_.assumptions.insert(
+        {"cluster-scope", fmt::format("'{}' at {} orders what blocks of a cluster do",
+                                      d.text->spelling(), to_string(span(pc)))});
+  }
+  return true;
+}
+
+bool CtaExecutor::is_over(const PhaseEnd& phase, uint32_t thread) const {
+  const auto before = [&](const Moment& m) { return is_before(m, thread); };
+  if (!phase.silent && std::all_of(phase.arrivals.begin(), phase.arrivals.end(), before))
+    return true;
+  return std::any_of(phase.seen.begin(), phase.seen.end(), before);
+}
+
+bool CtaExecutor::has_reached(const Moment& m, uint32_t thread) const {
+  if (is_before(m, thread)) return true;
+  const auto found = reached_.find(thread);
+  return found != reached_.end() && m.thread < found->second.size() &&
+         found->second[m.thread] >= m.clock;
+}
+
+bool CtaExecutor::has_passed(const PhaseEnd& phase, uint32_t thread) const {
+  const auto reached = [&](const Moment& m) { return has_reached(m, thread); };
+  if (!phase.silent && std::all_of(phase.arrivals.begin(), phase.arrivals.end(), reached))
+    return true;
+  return std::any_of(phase.seen.begin(), phase.seen.end(), reached);
+}
+
 bool CtaExecutor::knows_phase(const Mbarrier& b, uint32_t thread, uint32_t pc) {
-  const bool over = std::all_of(b.before.begin(), b.before.end(),
-                                [&](const Moment& m) { return is_before(m, thread); });
+  const bool over = has_passed(*b.before, thread);
   if (!over) abort(pc, kUnknownPhase);
   return over;
 }
@@ -135,11 +201,30 @@ bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t coun
     abort(pc, fmt::format("{} arrivals at an mbarrier that waits for {} more", count, b.pending));
     return false;
   }
-  b.arrivals.push_back(moment(thread));
   const uint32_t threads[] = {thread};
-  order_.arrive(threads, b.clock);
+  HappensBefore::Clock ignored;
+  b.open->arrivals.push_back(moment(thread));
+  if (const auto reached = reached_.find(thread); reached != reached_.end())
+    HappensBefore::join(b.released.reached, reached->second);
+  if (kernel_.decoded.body[pc].text->has("relaxed")) {
+    b.open->silent = true;
+    order_.arrive(threads, ignored);
+  } else if (ranks_ == 1) {
+    order_.arrive(threads, b.released.wide);
+  } else if (b.rank == rank_of(thread)) {
+    order_.arrive(threads, b.released.near);
+  } else if (reaches_cluster(pc)) {
+    order_.arrive(threads, b.released.wide);
+  } else {
+    b.open->silent = true;
+    order_.arrive(threads, ignored);
+  }
   b.pending -= count;
-  std::erase_if(b.loose, [&](const auto& entry) { return is_before(entry.first, thread); });
+  std::erase_if(b.loose, [&](const Mbarrier::Loose& entry) {
+    const auto before = [&](const Moment& m) { return has_reached(m, thread); };
+    return before(entry.when) ||
+           (entry.met && std::any_of(entry.met->begin(), entry.met->end(), before));
+  });
   complete_phase(b);
   return !out_.aborted;
 }
@@ -147,28 +232,50 @@ bool CtaExecutor::arrive_at_mbarrier(Mbarrier& b, uint32_t thread, uint32_t coun
 void CtaExecutor::complete_phase(Mbarrier& b) {
   if (b.pending || b.bytes) return;
   if (!b.loose.empty()) {
-    abort(b.loose.front().second, kUnknownPhase);
+    abort(b.loose.front().instruction, kUnknownPhase);
     return;
   }
-  b.done[b.phase] = std::move(b.clock);
+  b.done[b.phase] = std::move(b.released);
   if (b.phase >= kKeptPhases) b.done.erase(b.phase - kKeptPhases);
-  b.clock.clear();
+  b.released = {};
   b.earlier = std::move(b.before);
-  b.before = std::move(b.arrivals);
-  b.arrivals.clear();
+  b.before = std::move(b.open);
+  b.open = std::make_shared<PhaseEnd>();
   b.pending = b.expected;
   ++b.phase;
   // Copies that the phase stood for have landed, for those who know of it.
-  const auto known = std::make_shared<const std::vector<Moment>>(b.before);
+  const std::shared_ptr<const PhaseEnd> known = b.before;
+  for (const uint32_t read : b.reads) async_reads_[read].end = known;
+  b.reads.clear();
   for (const auto& [variable, offset, copy] : b.copies)
     if (const auto it = shared_[variable].pending_copies.find(offset);
         it != shared_[variable].pending_copies.end() && it->second.copy == copy)
       it->second.done = known;
   for (const auto& [tensor, cell, copy] : b.sources)
-    std::erase_if(tensors_[tensor].copied_from[cell],
-                  [&, id = copy](const PendingCopy& p) { return p.copy == id; });
+    for (PendingCopy& p : tensors_[tensor].copied_from[cell])
+      if (p.copy == copy) p.done = known;
   b.copies.clear();
   b.sources.clear();
+}
+
+void CtaExecutor::note_meeting(const Warp& warp, uint32_t lanes) {
+  if (mbarriers_ == 0) return;
+  const uint32_t base = warp.index * kWarpSize, first = rank_of(base) * shared_count();
+  std::shared_ptr<const std::vector<Moment>> met;
+  for (uint32_t i = first; i < first + shared_count(); ++i)
+    for (auto& [offset, b] : shared_[i].mbarriers)
+      for (Mbarrier::Loose& entry : b.loose) {
+        if (entry.met || entry.when.thread / kWarpSize != warp.index ||
+            !(lanes >> entry.when.thread % kWarpSize & 1))
+          continue;
+        if (!met) {
+          std::vector<Moment> now;
+          for (uint32_t m = lanes; m; m &= m - 1)
+            now.push_back(moment(base + static_cast<uint32_t>(std::countr_zero(m))));
+          met = std::make_shared<const std::vector<Moment>>(std::move(now));
+        }
+        entry.met = met;
+      }
 }
 
 Word CtaExecutor::mbarrier_state(const Mbarrier& b) {
@@ -238,6 +345,9 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         if (!count) return Step::Aborted;
         *b = Mbarrier{};
         b->serial = ++mbarriers_;
+        b->made = moment(thread);
+        b->made_by = pc;
+        b->rank = rank_of(thread);
         b->expected = b->pending = *count;
         break;
       }
@@ -269,7 +379,7 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         const auto count = number(lane, operands[1]);
         if (!count || !knows_phase(*b, thread, pc)) return Step::Aborted;
         b->bytes += *count;
-        b->loose.emplace_back(moment(thread), pc);
+        b->loose.push_back({moment(thread), pc});
         break;
       }
       case Op::CpAsyncMbarArrive: {
@@ -290,7 +400,7 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         const bool extra = !d.text->has("noinc");
         if (extra) ++b->pending;
         if (!arrive_at_mbarrier(*b, thread, 1, pc)) return Step::Aborted;
-        if (extra) b->loose.emplace_back(moment(thread), pc);
+        if (extra) b->loose.push_back({moment(thread), pc});
         break;
       }
       default:
@@ -341,15 +451,20 @@ CtaExecutor::Step CtaExecutor::wait_at_mbarrier(Warp& warp, Fragment& fragment, 
       const auto done = b->done.find(*phase);
       if (done == b->done.end() || *phase + 1 != b->phase)
         return abort(pc, "a wait for a phase of an mbarrier that is long over");
-      const bool known = std::all_of(b->earlier.begin(), b->earlier.end(),
-                                     [&](const Moment& one) { return is_before(one, thread); });
-      if (parity && !known) return abort(pc, kUnknownPhase);
+      if (parity && !has_passed(*b->earlier, thread)) return abort(pc, kUnknownPhase);
       const uint32_t threads[] = {thread};
-      if (!done->second.empty()) order_.depart(threads, done->second);
+      const auto see = [&](const HappensBefore::Clock& clock) {
+        if (!clock.empty()) order_.depart(threads, clock);
+      };
+      see(done->second.near);
+      if (!done->second.wide.empty() && reaches_cluster(pc)) see(done->second.wide);
+      if (!done->second.reached.empty())
+        HappensBefore::join(reached_[thread], done->second.reached);
+      b->before->seen.push_back(moment(thread));
       b->waited[thread] = *phase;
     }
     // Were the open phase over already, the wait would be for another one.
-    b->loose.emplace_back(moment(thread), pc);
+    b->loose.push_back({moment(thread), pc});
     write(warp, lane, d.text->operands[0], Word::concrete(1));
     ready |= 1u << lane;
   }

@@ -67,7 +67,8 @@ std::optional<Location> CtaExecutor::locate(uint64_t at, StateSpace space) const
       known = l.object < state_.tensors->size() && is_of(l.object, space);
       break;
     case Place::Shared:
-      known = l.object < shared_.size();
+      // As the CTA names its own, as mapa those of each rank, and of a rank that is none.
+      known = l.object < shared_.size() + 2 * shared_count();
       break;
     case Place::Local:
       known = l.object < local_variables_.size();
@@ -169,6 +170,7 @@ CtaExecutor::Addresses CtaExecutor::addresses(Warp& warp, int lane, const ptx::O
     concretize(base, 64);
     motion = 0;
   }
+  if (!settle(*l, space, thread, pc, is_write)) return {};
   Addresses one;
   one.push_back({*l, motion, {}});
   return one;
@@ -201,7 +203,7 @@ CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t off
   Addresses found;
   for (const IndexPlace& place : *places) {
     const uint64_t at = static_cast<uint64_t>(place.value + offset);
-    const auto l = locate(at, space);
+    auto l = locate(at, space);
     MotionId motion = place.motion;
     if ((!l || l->place != Place::Tensor) && motion) {
       concretize(Word::concrete(0, motion), 64);
@@ -215,6 +217,13 @@ CtaExecutor::Addresses CtaExecutor::data_addresses(const Term& base, int64_t off
       when_ = known ? Term{} : place.when;
       report_wild(at, space, thread, pc, is_write);
       when_ = {};
+      if (known) return {};
+      continue;
+    }
+    when_ = known ? Term{} : place.when;
+    const bool settled = settle(*l, space, thread, pc, is_write);
+    when_ = {};
+    if (!settled) {
       if (known) return {};
       continue;
     }
@@ -363,7 +372,7 @@ bool CtaExecutor::is_raced(Place place, uint32_t object, int64_t offset, int wid
   return false;
 }
 
-AccessEvent CtaExecutor::event(uint32_t thread, uint32_t pc, Role role, uint8_t atomic_op) const {
+AccessEvent CtaExecutor::event(uint32_t thread, uint32_t pc, Role role, uint16_t atomic_op) const {
   return {thread, pc, role, atomic_op, guard(static_cast<int>(thread % kWarpSize)), {}, 0, 0};
 }
 
@@ -513,20 +522,7 @@ std::optional<Word> CtaExecutor::raced_load(Place place, uint32_t object, int64_
 Word CtaExecutor::load_shared(const Address& at, int width, uint32_t thread, uint32_t pc) {
   SharedVariable& v = shared_[at.location.object];
   const int64_t offset = at.location.offset;
-  if (!v.pending_copies.empty())
-    for (int64_t b = offset; b < offset + width; ++b)
-      if (const auto it = v.pending_copies.find(b);
-          it != v.pending_copies.end() && !is_complete(it->second, thread)) {
-        Accessed a =
-            access(Accessed::Kind::Copy, it->second.origin.thread, it->second.origin.instruction);
-        Accessed r = access(Accessed::Kind::Read, thread, pc);
-        a.where = r.where = v.name;
-        a.index = r.index = std::to_string(b);
-        a.bytes = r.bytes = width;
-        report(DefectKind::UnwaitedCopy,
-               "an asynchronous copy is used before it is known to be complete", {a, r});
-        return tainted_word(width);
-      }
+  if (reads_copied(v, offset, width, thread, pc)) return tainted_word(width);
   if (const auto raced = raced_load(Place::Shared, at.location.object, offset, width, thread, pc))
     return *raced;
   if (!track_own(v.shadow, offset, width, thread, pc, Role::Read, nullptr))

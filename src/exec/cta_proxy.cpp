@@ -83,7 +83,7 @@ void CtaExecutor::async_write(SharedVariable& v, int64_t offset, int width) {
 }
 
 uint32_t CtaExecutor::new_async_read(uint32_t thread, uint32_t pc, uint64_t owner) {
-  async_reads_.push_back({{thread, pc}, owner, {}});
+  async_reads_.push_back({{thread, pc}, owner, {}, nullptr});
   return static_cast<uint32_t>(async_reads_.size() - 1);
 }
 
@@ -136,6 +136,7 @@ void CtaExecutor::overwrites_async_read(const SharedVariable& v, int64_t offset,
     if (found == v.readers.end()) continue;
     for (const uint32_t id : found->second) {
       const AsyncRead& read = async_reads_[id];
+      if (read.end && is_over(*read.end, thread)) continue;
       if (std::any_of(read.done.begin(), read.done.end(),
                       [&](const Moment& m) { return is_before(m, thread); }))
         continue;

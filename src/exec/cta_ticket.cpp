@@ -79,6 +79,17 @@ bool CtaExecutor::reads_ctaid() const {
 
 void CtaExecutor::execute_fence(const Warp& warp, uint32_t mask, const isa::Decoded& d) {
   const bool between_ctas = d.scope == isa::Scope::Gpu || d.scope == isa::Scope::Sys;
+  if (d.text->has("mbarrier_init") && order_.crosses_warps())
+    for (uint32_t m = mask; m; m &= m - 1) {
+      const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m));
+      HappensBefore::Clock& made = made_released_[thread];
+      made.assign(threads_, 0);
+      made[thread] = order_.clock(thread);
+      // What it makes from here on is not among them.
+      HappensBefore::Clock ignored;
+      const uint32_t threads[] = {thread};
+      order_.arrive(threads, ignored);
+    }
   if (waits_)
     for (uint32_t m = mask; m; m &= m - 1)
       fence_flags(warp.index * kWarpSize + static_cast<uint32_t>(std::countr_zero(m)),

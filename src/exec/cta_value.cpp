@@ -66,7 +66,8 @@ const Refusal* CtaExecutor::refusal_below(const Term& t) const {
 }
 
 Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
-  const uint32_t thread = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+  const uint32_t number = warp.index * kWarpSize + static_cast<uint32_t>(lane);
+  const uint32_t thread = number % rank_stride_;  // of its CTA
   const auto& b = launch_.block;
   const auto& g = launch_.grid;
   const auto dimension = [&](size_t prefix) -> int {
@@ -84,23 +85,20 @@ Word CtaExecutor::special(const Warp& warp, int lane, const std::string& name) {
   if (name.starts_with("%nctaid") && dimension(7) >= 0) return Word::concrete(g[dimension(7)]);
   if (name.starts_with("%ctaid") && dimension(6) >= 0) {
     const int d = dimension(6);
-    return Word::concrete(motions_->representative()[d], motions_->ctaid(d));
+    return Word::concrete(cta_of(number)[d], motions_->ctaid(d));
   }
   const uint32_t bit = 1u << lane;
   if (name == "%laneid") return Word::concrete(static_cast<uint32_t>(lane));
-  if (name == "%warpid") return Word::concrete(warp.index);
-  if (name == "%nwarpid") return Word::concrete((threads_ + kWarpSize - 1) / kWarpSize);
+  if (name == "%warpid") return Word::concrete(thread / kWarpSize);
+  if (name == "%nwarpid")
+    return Word::concrete((launch_.cta_threads() + kWarpSize - 1) / kWarpSize);
   if (name == "%lanemask_eq") return Word::concrete(bit);
   if (name == "%lanemask_lt") return Word::concrete(bit - 1);
   if (name == "%lanemask_le") return Word::concrete(bit - 1 + bit);
   if (name == "%lanemask_gt") return Word::concrete(static_cast<uint32_t>(~(bit - 1 + bit)));
   if (name == "%lanemask_ge") return Word::concrete(static_cast<uint32_t>(~(bit - 1)));
   if (name == "%dynamic_smem_size") return Word::concrete(launch_.dynamic_shared);
-  if (name.starts_with("%cluster_nctaid") || name.starts_with("%nclusterid") ||
-      name.starts_with("%cluster_ctaid") || name.starts_with("%clusterid"))
-    return Word::symbolic(poison_term(
-        "special register '" + name + "'", term::bv(32), 0,
-        {PoisonSource::Kind::Refused, "", {name, {}, "clusters are not modelled"}, {}}));
+  if (const Word w = cluster_register(warp, lane, name); w.tag != Tag::Unset) return w;
   if (launch_.workspace && (name == "%envreg1" || name == "%envreg2"))
     return extract(Word::concrete(tensor_base(*launch_.workspace), 0,
                                   Provenance::of(Place::Tensor, *launch_.workspace)),
@@ -865,14 +863,22 @@ void CtaExecutor::execute_mov(Warp& warp, uint32_t mask, const isa::Decoded& d) 
       const bool constant = w.object.place() == Place::Tensor && !w.object.is_mixed() &&
                             tensors_[w.object.object()].constant;
       if (chosen) {
-        // One of several addresses, chosen by data: each is converted in its place in the term.
+        // One of several addresses, or a place in the cluster, chosen by data: each is converted in
+        // its place in the term.
         if (place != Place::Tensor && place != Place::Nowhere) {
           const uint64_t by = d.to_space ? 0 - window(place) : window(place);
           w = word_of(store_.make(Kind::BvAdd, {term_of(w, bits_type(64)), store_.bits(by, 64)}),
                       bits_type(64));
         }
       } else if (d.op == isa::Op::Isspacep) {
-        w = Word::concrete((constant ? Place::Const : locate_generic(w.bits).place) == place);
+        const Location at = locate_generic(w.bits);
+        w = Word::concrete((constant ? Place::Const : at.place) == place);
+        // mapa of a CTA's own rank makes an address of the cluster.
+        if (at.place == Place::Shared && place == Place::Shared && at.object >= shared_count() &&
+            !d.text->has("shared::cluster"))
+          w = at.object / shared_count() - 1 == rank_of(warp.index * kWarpSize)
+                  ? refused(d, "whether an address of the cluster is one of the block")
+                  : Word::concrete(0);
       } else if (constant && place == Place::Const) {
         // A variable that is a tensor has one address for both.
       } else if (place != Place::Tensor && place != Place::Nowhere) {

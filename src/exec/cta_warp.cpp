@@ -200,6 +200,11 @@ CtaExecutor::Step CtaExecutor::meet(Warp& warp, const Meeting& meeting) {
               access(Accessed::Kind::Other, base + static_cast<uint32_t>(other), elsewhere)});
     }
   }
+  for (uint32_t m = meeting.mask; m && mbarriers_ > 0;) {
+    const uint32_t together = meeting.partners(std::countr_zero(m));
+    note_meeting(warp, together);
+    m &= ~(together | (m & (0u - m)));
+  }
   switch (meeting.at(std::countr_zero(meeting.mask)).op) {
     case Op::Shfl:
       return execute_shuffle(warp, meeting);

@@ -73,8 +73,17 @@ CtaExecutor::Step CtaExecutor::execute_wgmma(Warp& warp, Fragment& fragment, uin
                                              const isa::Decoded& d) {
   Step step;
   if (!whole_warp(warp, fragment, mask, d, &step)) return step;
+  note_meeting(warp, mask);
+  if (d.op == Op::SetMaxNReg) {
+    const uint64_t count = d.text->operands[0].bits;
+    if (count < 24 || count > 256 || count % 8)
+      return abort(fragment.pc, fmt::format("{} registers a thread: multiples of 8 from 24 to 256 "
+                                            "are allowed",
+                                            count));
+  }
   const uint32_t pc = fragment.pc, group = warp.index / kWarpsOfGroup;
-  if ((group + 1) * kWarpsOfGroup > warps_.size())
+  const uint32_t group_end = (group + 1) * kWarpsOfGroup * kWarpSize;
+  if (group_end - rank_of(warp.index * kWarpSize) * rank_stride_ > launch_.cta_threads())
     return abort(pc, "'" + d.text->spelling() + "' in a group of fewer than four warps");
   group_steps_.resize(warps_.size() / kWarpsOfGroup);
   auto& steps = group_steps_[group];
@@ -104,6 +113,8 @@ CtaExecutor::Step CtaExecutor::execute_wgmma(Warp& warp, Fragment& fragment, uin
               warp.fenced.try_emplace(reg->reg, warp.registers[reg->reg]);
       }
       break;
+    case Op::SetMaxNReg:
+      break;
     case Op::WgmmaCommit:
       warp.product_groups.push_back(std::move(warp.open_products));
       warp.open_products.clear();
@@ -125,7 +136,7 @@ CtaExecutor::Step CtaExecutor::execute_wgmma(Warp& warp, Fragment& fragment, uin
 bool CtaExecutor::aligned_by_launch(uint32_t variable, uint32_t bytes, uint32_t pc) {
   const SharedVariable& v = shared_[variable];
   if (v.alignment >= bytes) return true;
-  if (variable != dynamic_shared_) {
+  if (variable % shared_count() != dynamic_shared_) {
     abort(pc, fmt::format("a swizzled matrix in '{}', which is aligned to {} bytes: it takes {}",
                           v.name, v.alignment, bytes));
     return false;
@@ -168,7 +179,12 @@ std::vector<Term> CtaExecutor::described_matrix(Warp& warp, const ptx::Operand& 
     abort(pc, "a matrix descriptor with a base offset");
     return {};
   }
-  const uint32_t object = word.object.object();
+  uint32_t object = word.object.object();
+  if (object >= shared_count()) {
+    abort(pc, "a matrix descriptor of another block's shared memory");
+    return {};
+  }
+  object += rank_of(warp.index * kWarpSize) * shared_count();
   SharedVariable& v = shared_[object];
   // Swizzling permutes by bits of the address.
   if (const uint32_t pattern = 128 * static_cast<uint32_t>(layout.chunks);

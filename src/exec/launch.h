@@ -34,6 +34,12 @@ struct TensorMap {
   std::vector<int64_t> box, steps;        // a box takes every steps-th element of its extent
   int swizzle = 0;                        // bytes of a row of the pattern; 0: none
   bool fills_nan = false;                 // what is outside reads as NaN, else as zero
+  // Of im2col: the box holds so many channels of so many pixels, one after the other from the
+  // coordinates on, in the part of each image that begins at `lower` and ends `upper` before (or
+  // behind) its last pixel.
+  bool im2col = false;
+  std::vector<int64_t> lower, upper;
+  int64_t channels = 0, pixels = 0;
 };
 
 // One kernel argument, matched against the kernel's .param list by the caller.
@@ -72,6 +78,8 @@ struct Launch {
   int index = 0;  // among the program's launches
   const Kernel* kernel = nullptr;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  bool explicit_cluster = false;
   uint32_t dynamic_shared = 0;
   std::vector<Argument> args;
   bool cooperative = false;           // all its CTAs are resident at once
@@ -82,6 +90,14 @@ struct Launch {
     bool given = false;  // the instance says what the host puts there
   };
   std::map<const ptx::Variable*, Variable> variables;
+
+  uint32_t cta_threads() const { return block[0] * block[1] * block[2]; }
+  uint32_t ranks() const { return cluster[0] * cluster[1] * cluster[2]; }
+  // Threads of a cluster are numbered through it, each CTA's from a multiple of this on: whole
+  // warpgroups.
+  uint32_t rank_stride() const {
+    return ranks() == 1 ? cta_threads() : (cta_threads() + 127) / 128 * 128;
+  }
 };
 
 // One program's tensors before a launch, and the pseudo-groups of its poison.

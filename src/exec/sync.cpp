@@ -197,13 +197,13 @@ void AccessHistory::add_own(const AccessEvent& now, const HappensBefore& order) 
   g.size = now.size;
 }
 
-AccessHistory::Finding AccessHistory::look(const AccessEvent& read,
+AccessHistory::Finding AccessHistory::look(const AccessEvent& now,
                                            const HappensBefore& order) const {
   Finding found;
   for (const Group& group : groups_) {
-    if (group.role == Role::Read) continue;
+    if (group.role == Role::Read && now.role == Role::Read) continue;
     const uint32_t lanes = order.lasting(group.warp, group.mask, group.epoch, group.clock);
-    const int other = unordered_lane(group, lanes, read.thread, order);
+    const int other = unordered_lane(group, lanes, now.thread, order);
     if (other < 0) continue;
     found.conflicts.push_back(
         {{group.warp * kWarpSize + static_cast<uint32_t>(other), group.instruction, group.role,
@@ -268,14 +268,34 @@ bool RaceShadow::own(uint32_t thread, uint32_t instruction, Role role, int64_t o
   return true;
 }
 
-AccessHistory::Finding RaceShadow::look(int64_t offset, int width, const AccessEvent& read,
+void RaceShadow::forget(int64_t offset, int width) {
+  for (int64_t at = offset; at < offset + width;) {
+    Granule& g = granule(at >> 2);
+    const int first = static_cast<int>(at & 3);
+    const int count = static_cast<int>(std::min<int64_t>(4 - first, offset + width - at));
+    if (count == 4) {
+      std::destroy_at(&g);
+      std::construct_at(&g);
+    } else {
+      if (g.bytes.empty()) g.bytes.assign(4, g.whole);
+      for (int i = 0; i < count; ++i) {
+        AccessHistory& byte = g.bytes[static_cast<size_t>(first + i)];
+        std::destroy_at(&byte);
+        std::construct_at(&byte);
+      }
+    }
+    at += count;
+  }
+}
+
+AccessHistory::Finding RaceShadow::look(int64_t offset, int width, const AccessEvent& now,
                                         const HappensBefore& order) {
   for (int64_t at = offset >> 2; at <= (offset + width - 1) >> 2; ++at) {
     const Granule& g = granule(at);
     AccessHistory::Finding found;
-    if (g.bytes.empty()) found = g.whole.look(read, order);
+    if (g.bytes.empty()) found = g.whole.look(now, order);
     for (const AccessHistory& byte : g.bytes)
-      if (found.conflicts.empty()) found = byte.look(read, order);
+      if (found.conflicts.empty()) found = byte.look(now, order);
     if (!found.conflicts.empty()) return found;
   }
   return {};

@@ -80,11 +80,11 @@ struct AccessEvent {
   uint32_t thread = 0;
   uint32_t instruction = 0;
   Role role = Role::Read;
-  uint8_t atomic_op = 0;  // Atomic: operations of one kind commute
-  Term guard{};           // the condition on data under which it happens; invalid: always
-  Word value{};           // Write: what is stored
-  int64_t at = 0;         // where the value that is read or stored begins
-  int32_t size = 0;       // its bytes; 0: not those of a plain load or store
+  uint16_t atomic_op = 0;  // Atomic: operations of one kind commute
+  Term guard{};            // the condition on data under which it happens; invalid: always
+  Word value{};            // Write: what is stored
+  int64_t at = 0;          // where the value that is read or stored begins
+  int32_t size = 0;        // its bytes; 0: not those of a plain load or store
 };
 
 // Whether two stores of the very same bytes leave the same bits. Of stores that nothing orders; not
@@ -142,16 +142,16 @@ class AccessHistory {
     return true;
   }
   void add_own(const AccessEvent& now, const HappensBefore& order);
-  // Conflicts of a read that leaves no trace here: it goes on after its instruction, and when it is
-  // over is known elsewhere.
-  Finding look(const AccessEvent& read, const HappensBefore& order) const;
+  // Conflicts of a read or write that leaves no trace here: it goes on after its instruction, and
+  // when it is over is known elsewhere.
+  Finding look(const AccessEvent& now, const HappensBefore& order) const;
 
  private:
   // Lanes of one warp that made the same access at the same clock.
   struct Group {
     uint32_t warp, mask, clock, epoch, instruction;
     Role role;
-    uint8_t atomic_op;
+    uint16_t atomic_op;
     Term guard;
     Word value;
     int64_t at;
@@ -173,8 +173,10 @@ class RaceShadow {
   // The access by access(), if it needs no more than AccessHistory::add_own.
   bool own(uint32_t thread, uint32_t instruction, Role role, int64_t offset, int width,
            const Word* value, const HappensBefore& order);
-  AccessHistory::Finding look(int64_t offset, int width, const AccessEvent& read,
+  AccessHistory::Finding look(int64_t offset, int width, const AccessEvent& now,
                               const HappensBefore& order);
+  // Nothing that was done there is of any further concern.
+  void forget(int64_t offset, int width);
 
  private:
   struct Granule {

@@ -388,8 +388,13 @@ class Validator {
     check_list(span, "element_strides", map.element_strides, rank, 1, 8);
     int64_t inner = 0;
     if (im2col) {
-      check_list(span, "lower", map.lower, rank - 2, -32768, 32767);
-      check_list(span, "upper", map.upper, rank - 2, -32768, 32767);
+      const int64_t most = rank == 3 ? 32767 : rank == 4 ? 127 : 15;
+      const bool listed = check_list(span, "lower", map.lower, rank - 2, -most - 1, most) &&
+                          check_list(span, "upper", map.upper, rank - 2, -most - 1, most);
+      for (size_t d = 0; listed && d < rank - 2; ++d)
+        if (map.lower[d] > shape[d + 1] - 1 + map.upper[d])
+          fail(span, "tensor_map: the corners {} and {} leave nothing of an extent of {}",
+               map.lower[d], map.upper[d], shape[d + 1]);
       if (map.channels < 1 || map.channels > 256)
         fail(span, "tensor_map, channels: expected from 1 to 256, found {}", map.channels);
       if (map.pixels < 1 || map.pixels > 1024)

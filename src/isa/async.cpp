@@ -42,6 +42,22 @@ constexpr InstRow kRows[] = {
      .op = Op::CpAsyncBulk,
      .effect = Effect::Async,
      .manual = "9.7.9.25.4"},
+    // To every CTA of the mask, at the same place of its shared memory.
+    {.pattern = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
+                "multicast::cluster{.L2::cache_hint} [d], [a], n:u32, [m], c:u16{, p:b64}",
+     .op = Op::CpAsyncBulk,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [d], [s], "
+                "n:u32, [m]",
+     .op = Op::SharedBulk,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.4"},
+    {.pattern = "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2,.v4}"
+                ".{b32,b64,u32,u64,s32,s64,f32,f64} [a], b, [m]",
+     .op = Op::StAsync,
+     .effect = Effect::Async,
+     .manual = "9.7.9.12"},
     {.pattern =
          "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint} [a], [s], n:u32{, p:b64}",
      .op = Op::BulkStore,
@@ -62,6 +78,24 @@ constexpr InstRow kRows[] = {
      .op = Op::TensorLoad,
      .effect = Effect::Async,
      .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.tensor.{1d,2d,3d,4d,5d}.shared::cluster.global{.tile}."
+                "mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint} [d], [a], tc, "
+                "[m], c:u16{, p:b64}",
+     .op = Op::TensorLoad,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
+    // Offsets inside the bounding box come behind the mbarrier.
+    {.pattern = "cp.async.bulk.tensor.{3d,4d,5d}.{shared::cta,shared::cluster}.global.im2col."
+                "mbarrier::complete_tx::bytes{.L2::cache_hint} [d], [a], tc, [m], to{, p:b64}",
+     .op = Op::TensorLoad,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.tensor.{3d,4d,5d}.shared::cluster.global.im2col."
+                "mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint} [d], [a], tc, "
+                "[m], to, c:u16{, p:b64}",
+     .op = Op::TensorLoad,
+     .effect = Effect::Async,
+     .manual = "9.7.9.25.5"},
     {.pattern = "cp.async.bulk.tensor.{1d,2d,3d,4d,5d}.global.shared::cta{.tile}.bulk_group"
                 "{.L2::cache_hint} [a], tc, [s]{, p:b64}",
      .op = Op::TensorStore,
@@ -75,6 +109,11 @@ constexpr InstRow kRows[] = {
      .manual = "9.7.9.25.5"},
     {.pattern = "cp.async.bulk.prefetch.tensor.{1d,2d,3d,4d,5d}.L2.global{.tile}{.L2::cache_hint} "
                 "[a], tc{, p:b64}",
+     .op = Op::Prefetch,
+     .effect = Effect::Memory,
+     .manual = "9.7.9.25.5"},
+    {.pattern = "cp.async.bulk.prefetch.tensor.{3d,4d,5d}.L2.global.im2col{.L2::cache_hint} "
+                "[a], tc, to{, p:b64}",
      .op = Op::Prefetch,
      .effect = Effect::Memory,
      .manual = "9.7.9.25.5"},

@@ -37,6 +37,14 @@ constexpr InstRow kRows[] = {
      .op = Op::BarRed,
      .effect = Effect::Barrier,
      .manual = "9.7.13.1"},
+    {.pattern = "barrier.cluster.arrive{.release,.relaxed}{.aligned}",
+     .op = Op::ClusterArrive,
+     .effect = Effect::Barrier,
+     .manual = "9.7.13.3"},
+    {.pattern = "barrier.cluster.wait{.acquire}{.aligned}",
+     .op = Op::ClusterWait,
+     .effect = Effect::Barrier,
+     .manual = "9.7.13.3"},
     {.pattern = "bar.warp.sync a:u32",
      .op = Op::BarWarpSync,
      .effect = Effect::Barrier,
@@ -49,36 +57,43 @@ constexpr InstRow kRows[] = {
      .op = Op::MbarInval,
      .effect = Effect::Barrier,
      .manual = "9.7.13.15.10"},
-    {.pattern = "mbarrier.expect_tx{.relaxed}{.cta}{.shared,.shared::cta}.b64 [a], n:u32",
+    {.pattern =
+         "mbarrier.expect_tx{.relaxed}{.cta,.cluster}{.shared,.shared::cta,.shared::cluster}.b64 "
+         "[a], n:u32",
      .op = Op::MbarExpect,
      .effect = Effect::Barrier,
      .manual = "9.7.13.15.11"},
-    {.pattern = "mbarrier.arrive{.release}{.cta}{.shared,.shared::cta}.b64 d, [a]{, n:u32}",
-     .op = Op::MbarArrive,
-     .effect = Effect::Barrier,
-     .manual = "9.7.13.15.13"},
-    {.pattern = "mbarrier.arrive_drop{.release}{.cta}{.shared,.shared::cta}.b64 d, [a]{, n:u32}",
-     .op = Op::MbarArrive,
-     .effect = Effect::Barrier,
-     .manual = "9.7.13.15.14"},
-    {.pattern =
-         "mbarrier.arrive_drop.expect_tx{.release}{.cta}{.shared,.shared::cta}.b64 d, [a], n:u32",
-     .op = Op::MbarArrive,
-     .effect = Effect::Barrier,
-     .manual = "9.7.13.15.14"},
-    {.pattern = "mbarrier.arrive.expect_tx{.release}{.cta}{.shared,.shared::cta}.b64 d, [a], n:u32",
+    {.pattern = "mbarrier.arrive{.release,.relaxed}{.cta,.cluster}{.shared,.shared::cta,.shared::"
+                "cluster}.b64 d, [a]{, n:u32}",
      .op = Op::MbarArrive,
      .effect = Effect::Barrier,
      .manual = "9.7.13.15.13"},
     {.pattern =
-         "mbarrier.{test_wait,try_wait}{.acquire}{.cta}{.shared,.shared::cta}.b64 d:pred, [a], "
-         "s:b64{, h:u32}",
+         "mbarrier.arrive_drop{.release,.relaxed}{.cta,.cluster}{.shared,.shared::cta,.shared::"
+         "cluster}.b64 d, [a]{, n:u32}",
+     .op = Op::MbarArrive,
+     .effect = Effect::Barrier,
+     .manual = "9.7.13.15.14"},
+    {.pattern = "mbarrier.arrive_drop.expect_tx{.release,.relaxed}{.cta,.cluster}{.shared,.shared::"
+                "cta,.shared::"
+                "cluster}.b64 d, [a], n:u32",
+     .op = Op::MbarArrive,
+     .effect = Effect::Barrier,
+     .manual = "9.7.13.15.14"},
+    {.pattern = "mbarrier.arrive.expect_tx{.release,.relaxed}{.cta,.cluster}{.shared,.shared::cta,"
+                ".shared::cluster}.b64 d, [a], n:u32",
+     .op = Op::MbarArrive,
+     .effect = Effect::Barrier,
+     .manual = "9.7.13.15.13"},
+    {.pattern = "mbarrier.{test_wait,try_wait}{.acquire}{.cta,.cluster}{.shared,.shared::cta}.b64 "
+                "d:pred, [a], "
+                "s:b64{, h:u32}",
      .op = Op::MbarWait,
      .effect = Effect::Barrier,
      .manual = "9.7.13.15.16"},
-    {.pattern =
-         "mbarrier.{test_wait,try_wait}.parity{.acquire}{.cta}{.shared,.shared::cta}.b64 d:pred, "
-         "[a], s:u32{, h:u32}",
+    {.pattern = "mbarrier.{test_wait,try_wait}.parity{.acquire}{.cta,.cluster}{.shared,.shared::"
+                "cta}.b64 d:pred, "
+                "[a], s:u32{, h:u32}",
      .op = Op::MbarWait,
      .effect = Effect::Barrier,
      .manual = "9.7.13.15.16"},

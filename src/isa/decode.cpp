@@ -128,10 +128,11 @@ constexpr Named<Compare> kCompare[] = {
 constexpr Named<BoolOp> kBoolOp[] = {
     {"and", BoolOp::And}, {"or", BoolOp::Or}, {"xor", BoolOp::Xor}};
 constexpr Named<ptx::StateSpace> kSpace[] = {
-    {"const", ptx::StateSpace::Const},        {"global", ptx::StateSpace::Global},
-    {"local", ptx::StateSpace::Local},        {"param", ptx::StateSpace::Param},
-    {"param::entry", ptx::StateSpace::Param}, {"param::func", ptx::StateSpace::Param},
-    {"shared", ptx::StateSpace::Shared},      {"shared::cta", ptx::StateSpace::Shared}};
+    {"const", ptx::StateSpace::Const},           {"global", ptx::StateSpace::Global},
+    {"local", ptx::StateSpace::Local},           {"param", ptx::StateSpace::Param},
+    {"param::entry", ptx::StateSpace::Param},    {"param::func", ptx::StateSpace::Param},
+    {"shared", ptx::StateSpace::Shared},         {"shared::cta", ptx::StateSpace::Shared},
+    {"shared::cluster", ptx::StateSpace::Shared}};
 constexpr Named<int> kVector[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}, {"x1", 1}, {"x2", 2}, {"x4", 4}};
 constexpr Named<Semantics> kSemantics[] = {
     {"weak", Semantics::Weak},       {"volatile", Semantics::Volatile},
@@ -262,6 +263,7 @@ bool vector_fits(const Decoded& d, const ptx::Operand& operand) {
     }
     case Op::Ld:
     case Op::St:
+    case Op::StAsync:
     case Op::Atom:
     case Op::Red:
     case Op::LdMatrix:

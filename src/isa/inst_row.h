@@ -84,7 +84,14 @@ enum class Op : uint8_t {
   WgmmaFence,
   WgmmaCommit,
   WgmmaWait,
-  Nop,  // pragma-like: nanosleep, griddepcontrol, setmaxnreg, ...
+  Mapa,  // a shared variable as another CTA of the cluster has it
+  GetCtaRank,
+  ClusterArrive,
+  ClusterWait,
+  StAsync,     // to the shared memory of the cluster, completion at an mbarrier
+  SharedBulk,  // the same, a block of shared memory
+  SetMaxNReg,
+  Nop,  // pragma-like: nanosleep, griddepcontrol, ...
 };
 
 // How one operand is read or written.

@@ -40,6 +40,12 @@ constexpr InstRow kRows[] = {
      .linear = Linear::Copy,
      .manual = "9.7.9.3"},
     {.pattern = "cvta{.to}.space.{u32,u64} d, a", .op = Op::Cvta, .manual = "9.7.9.20"},
+    {.pattern = "mapa{.shared::cluster}.{u32,u64} d, a, b:u32",
+     .op = Op::Mapa,
+     .manual = "9.7.9.22"},
+    {.pattern = "getctarank{.shared::cluster}.{u32,u64} d:u32, a",
+     .op = Op::GetCtaRank,
+     .manual = "9.7.9.23"},
     {.pattern = "isspacep.space d:pred, a:b64", .op = Op::Isspacep, .manual = "9.7.9.19"},
     {.pattern = "ld{.weak,.volatile,.relaxed,.acquire}{.scope}{.space}{.nc}{.cop}{.evictL1}{."
                 "evictL2}{.L2::cache_hint}{.fetchL2}{.vec}.memtype d, [a]{, p:b64}",

@@ -27,8 +27,9 @@ constexpr std::string_view kMemory[] = {"b8",  "b16", "b32", "b64", "u8",  "u16"
                                         "u64", "s8",  "s16", "s32", "s64", "f32", "f64"};
 constexpr std::string_view kRegister[] = {"b16", "b32", "b64", "u16", "u32", "u64",
                                           "s16", "s32", "s64", "f32", "f64"};
-constexpr std::string_view kSpace[] = {"const",        "global",      "local",  "param",
-                                       "param::entry", "param::func", "shared", "shared::cta"};
+constexpr std::string_view kSpace[] = {"const",  "global",       "local",
+                                       "param",  "param::entry", "param::func",
+                                       "shared", "shared::cta",  "shared::cluster"};
 constexpr std::string_view kCacheOperator[] = {"ca", "cg", "cs", "cv", "lu", "wb", "wt"};
 constexpr std::string_view kEvictL1[] = {"L1::evict_normal", "L1::evict_unchanged",
                                          "L1::evict_first", "L1::evict_last", "L1::no_allocate"};

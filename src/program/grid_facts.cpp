@@ -575,10 +575,11 @@ class Finder {
   Access access(const Side& s, int64_t cell) const {
     Access a;
     a.kind = s.kind;
-    std::array<uint32_t, 3> thread = launch_.thread_index(s.origin.thread);
+    const std::array<uint32_t, 3> thread = launch_.thread_index(s.origin.thread);
+    const std::array<uint32_t, 3> block = launch_.block_index(cta(s), s.origin.thread);
     for (int d = 0; d < 3; ++d) {
       a.thread[d] = thread[d];
-      a.block[d] = cta(s)[d];
+      a.block[d] = block[d];
     }
     a.launch = launch_.launch;
     a.where = info_->name;

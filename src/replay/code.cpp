@@ -63,6 +63,7 @@ constexpr NamedSpecial kSpecials[] = {
     {"%cluster_nctaid.z", S::ClusterNctaidZ},
     {"%cluster_ctarank", S::ClusterCtarank},
     {"%cluster_nctarank", S::ClusterNctarank},
+    {"%is_explicit_cluster", S::IsExplicitCluster},
     {"%laneid", S::Laneid},
     {"%warpid", S::Warpid},
     {"%nwarpid", S::Nwarpid},

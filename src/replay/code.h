@@ -17,6 +17,10 @@ inline constexpr uint64_t kSharedWindow = uint64_t{1} << 56;
 inline constexpr uint64_t kLocalWindow = uint64_t{2} << 56;
 inline constexpr uint64_t kParamWindow = uint64_t{3} << 56;
 inline constexpr uint64_t kCodeWindow = uint64_t{4} << 56;
+// Shared memory of a CTA of the cluster by its rank, as mapa makes it: one more than the rank
+// stands here. A CTA's own addresses have zeros.
+inline constexpr int kRankShift = 24;
+inline constexpr uint64_t kRankMask = uint64_t{0xff} << kRankShift;
 inline constexpr uint64_t kWindowMask = uint64_t{0xff} << 56;
 
 enum class SpecialRegister : uint8_t {
@@ -46,6 +50,7 @@ enum class SpecialRegister : uint8_t {
   ClusterNctaidZ,
   ClusterCtarank,
   ClusterNctarank,
+  IsExplicitCluster,
   Envreg1,
   Envreg2,
   Laneid,

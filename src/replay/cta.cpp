@@ -14,10 +14,8 @@ uint64_t LaunchState::next_random() {  // xorshift64*
   return random * 0x2545f4914f6cdd1d;
 }
 
-Cta::Cta(LaunchState& launch, uint64_t number) : launch_(launch) {
-  const Dim3& grid = launch.config.grid;
-  ctaid_ = {static_cast<uint32_t>(number % grid.x), static_cast<uint32_t>(number / grid.x % grid.y),
-            static_cast<uint32_t>(number / grid.x / grid.y)};
+Cta::Cta(LaunchState& launch, Cluster& cluster, uint32_t rank, const Dim3& ctaid)
+    : launch_(launch), cluster_(cluster), rank_(rank), ctaid_(ctaid) {
   shared_.assign(launch.image.static_shared + launch.config.shared_bytes, launch.options.fill);
   const uint32_t threads = static_cast<uint32_t>(launch.config.block.count());
   for (uint32_t first = 0; first < threads; first += kWarpSize)
@@ -89,6 +87,82 @@ void Cta::deadlock() {
                                        waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : ""));
 }
 
+bool Cta::finished() const {
+  return std::all_of(warps_.begin(), warps_.end(), [](const auto& w) { return w->finished(); });
+}
+
+Cluster::Cluster(LaunchState& launch, uint64_t number) : launch_(launch) {
+  const Dim3 &grid = launch.config.grid, &size = launch.config.cluster;
+  const Dim3 clusters{grid.x / size.x, grid.y / size.y, grid.z / size.z};
+  const Dim3 first{static_cast<uint32_t>(number % clusters.x) * size.x,
+                   static_cast<uint32_t>(number / clusters.x % clusters.y) * size.y,
+                   static_cast<uint32_t>(number / clusters.x / clusters.y) * size.z};
+  for (uint32_t rank = 0; rank < size.count(); ++rank)
+    ctas_.push_back(
+        std::make_unique<Cta>(launch, *this, rank,
+                              Dim3{first.x + rank % size.x, first.y + rank / size.x % size.y,
+                                   first.z + rank / size.x / size.y}));
+}
+
+void Cluster::open_barrier() {
+  bool some = false;
+  for (const auto& cta : ctas_)
+    for (const auto& warp : cta->warps()) {
+      if (warp->missing_at_cluster()) return;
+      some |= warp->lanes_at_cluster() != 0;
+    }
+  if (!some) return;
+  for (const auto& cta : ctas_)
+    for (const auto& warp : cta->warps()) warp->open_cluster_barrier();
+}
+
+Cta::Status Cluster::run(uint64_t limit) {
+  if (ctas_.size() == 1) {
+    const Cta::Status status = ctas_[0]->run(limit);
+    if (status != Cta::Status::Blocked) return status;
+    ctas_[0]->deadlock();
+    return Cta::Status::Fault;
+  }
+  const uint64_t until = launch_.steps + limit;
+  while (true) {
+    bool finished = true, blocked = true;
+    uint64_t turn = 1 << 16;
+    std::vector<Cta*> order;
+    for (const auto& cta : ctas_) order.push_back(cta.get());
+    switch (launch_.options.order) {
+      case Order::Forward:
+        break;
+      case Order::Backward:
+        std::reverse(order.begin(), order.end());
+        break;
+      case Order::Interleaved:
+        turn = 1;
+        break;
+      case Order::Random:
+        for (size_t i = order.size(); i > 1; --i)
+          std::swap(order[i - 1], order[launch_.next_random() % i]);
+        turn = 1 + launch_.next_random() % 256;
+        break;
+    }
+    Cta* stuck = nullptr;
+    for (Cta* cta : order) {
+      if (cta->finished()) continue;
+      const uint64_t before = launch_.steps;
+      const Cta::Status status = cta->run(turn);
+      if (status == Cta::Status::Fault) return status;
+      finished &= status == Cta::Status::Finished;
+      blocked &= status == Cta::Status::Blocked && launch_.steps == before;
+      if (status == Cta::Status::Blocked) stuck = cta;
+    }
+    if (finished) return Cta::Status::Finished;
+    if (blocked) {
+      stuck->deadlock();
+      return Cta::Status::Fault;
+    }
+    if (launch_.steps >= until) return Cta::Status::Paused;
+  }
+}
+
 Cta::Status Cta::run(uint64_t limit) {
   constexpr uint64_t kTurn = 1 << 14;  // so that a warp that spins lets others go on
   const uint64_t until = launch_.steps + limit;
@@ -100,10 +174,7 @@ Cta::Status Cta::run(uint64_t limit) {
       all_finished = all_finished && warp->finished();
     }
     if (all_finished) return Status::Finished;
-    if (runnable.empty()) {
-      deadlock();
-      return Status::Fault;
-    }
+    if (runnable.empty()) return Status::Blocked;
     uint64_t turn = kTurn;
     switch (launch_.options.order) {
       case Order::Forward:

@@ -88,7 +88,12 @@ std::optional<std::string> invalid_launch(const ptx::Function& kernel, const Lau
   if (config.params.size() < params)
     return fmt::format("{} bytes of parameters where '{}' takes {}", config.params.size(),
                        kernel.name, params);
-  if (config.cluster.count() != 1) return std::string("clusters are not modelled");
+  const Dim3 &grid = config.grid, &cluster = config.cluster;
+  constexpr uint64_t kMostCtas = 16;
+  if (cluster.count() == 0 || cluster.count() > kMostCtas || grid.x % cluster.x ||
+      grid.y % cluster.y || grid.z % cluster.z)
+    return fmt::format("clusters of {} by {} by {} CTAs in a grid of {} by {} by {}", cluster.x,
+                       cluster.y, cluster.z, grid.x, grid.y, grid.z);
   return std::nullopt;
 }
 
@@ -108,12 +113,12 @@ Outcome LoadedModule::launch(const ptx::Function& kernel, const LaunchConfig& co
   for (const FunctionCode& function : entry->second.functions)
     state.max_registers = std::max(state.max_registers, function.register_count);
 
-  // A CTA that does not end within its turn waits until others have had theirs: they may be what it
-  // waits for.
+  // A cluster that does not end within its turn waits until others have had theirs: they may be
+  // what it waits for.
   constexpr uint64_t kTurn = uint64_t{1} << 24;
-  const uint64_t count = config.grid.count();
+  const uint64_t count = config.grid.count() / config.cluster.count();
   uint64_t started = 0;
-  std::deque<std::unique_ptr<Cta>> paused;
+  std::deque<std::unique_ptr<Cluster>> paused;
   const auto number = [&](uint64_t i) {
     return options.order == Order::Backward ? count - 1 - i : i;
   };
@@ -125,16 +130,17 @@ Outcome LoadedModule::launch(const ptx::Function& kernel, const LaunchConfig& co
     while (std::gcd(stride, count) != 1);
   }
   while (!state.fault && (started < count || !paused.empty())) {
-    std::unique_ptr<Cta> cta;
+    std::unique_ptr<Cluster> cluster;
     if (started < count) {
-      cta = std::make_unique<Cta>(state, options.order == Order::Random ? at : number(started));
+      cluster =
+          std::make_unique<Cluster>(state, options.order == Order::Random ? at : number(started));
       at = (at + stride) % count;
       ++started;
     } else {
-      cta = std::move(paused.front());
+      cluster = std::move(paused.front());
       paused.pop_front();
     }
-    if (cta->run(kTurn) == Cta::Status::Paused) paused.push_back(std::move(cta));
+    if (cluster->run(kTurn) == Cta::Status::Paused) paused.push_back(std::move(cluster));
   }
   return {std::move(state.fault), state.steps, watch.events()};
 }

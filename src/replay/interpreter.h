@@ -26,6 +26,7 @@ struct Dim3 {
 
 struct LaunchConfig {
   Dim3 grid, block, cluster;
+  bool explicit_cluster = false;
   uint64_t shared_bytes = 0;    // dynamic shared memory
   std::vector<uint8_t> params;  // as the kernel's .param variables lie (param_offsets)
   uint64_t workspace = 0;       // of a cooperative launch: what %envreg1 and %envreg2 hold
@@ -36,13 +37,15 @@ struct LaunchConfig {
 struct TensorMap {
   uint64_t is_map = kIsMap;
   uint64_t address = 0;
-  uint64_t strides[5] = {};    // bytes
-  uint32_t last[5] = {};       // extents, less one
-  uint16_t box[5] = {};        // extents of a box
-  uint8_t steps[5] = {};       // of its elements
-  uint8_t rank = 0, size = 0;  // bytes of an element
-  uint8_t swizzle = 0;         // bytes of a row of the pattern; 0: none
-  bool fills_nan = false;
+  uint64_t strides[5] = {};              // bytes
+  uint32_t last[5] = {};                 // extents, less one
+  uint16_t box[5] = {};                  // extents of a box; of im2col channels and pixels
+  int16_t lower[3] = {}, upper[3] = {};  // of im2col: where the pixels' part of an image begins and
+                                         // ends, from its first and last one
+  uint8_t steps[5] = {};                 // of its elements
+  uint8_t rank = 0, size = 0;            // bytes of an element
+  uint8_t swizzle = 0;                   // bytes of a row of the pattern; 0: none
+  bool fills_nan = false, im2col = false;
   ptx::ScalarType type = ptx::ScalarType::None;  // of an element, if it can be reduced
 
   static constexpr uint64_t kIsMap = 0x70616d20726f7365;

@@ -61,11 +61,12 @@ uint64_t combine(const isa::Decoded& d, uint64_t old, uint64_t b, uint64_t other
 // A bulk copy from shared memory that may not have happened yet.
 struct BulkStore {
   const Code* code;
-  uint64_t from, to, size;  // bytes; of a box `to` is the address of its map
-  std::array<int64_t, 5> at;
+  uint64_t from, to, size;    // bytes; of a box `to` is the address of its map
+  std::array<int64_t, 8> at;  // coordinates; from the sixth on offsets of im2col
 };
 
 class Cta;
+class Cluster;
 
 // Lanes that stand at one instruction run together (structure of arrays); the group with the least
 // program counter goes first, so that diverged lanes meet again.
@@ -87,13 +88,17 @@ class Warp {
   uint32_t misplaced(uint32_t lanes) const;
   // Barriers: lanes that wait go on; the result of a reduction goes to those that asked for one.
   void release(uint32_t lanes, uint32_t popc, bool all, bool any);
+  // The cluster's barrier: living lanes that have not arrived; those that wait go on.
+  uint32_t missing_at_cluster() const { return living_ & ~at_cluster_; }
+  uint32_t lanes_at_cluster() const { return at_cluster_; }
+  void open_cluster_barrier();
   // Where a waiting lane stands, for messages.
   Fault waiting_fault(const std::string& what) const;
   Fault fault_at(uint32_t lane, std::string what) const;
   uint32_t waiting_lanes() const { return living_ & ~running_; }
 
  private:
-  enum class State : uint8_t { Running, Barrier, Collective, Exited };
+  enum class State : uint8_t { Running, Barrier, Collective, Cluster, Exited };
   struct Frame {
     uint32_t function;
     uint32_t return_pc;
@@ -130,15 +135,25 @@ class Warp {
   bool copy_async(const Code& code, uint32_t active);
   void complete_copies(uint32_t lane, size_t keep);
   bool copy_bulk(const Code& code, uint32_t active);
+  // The copy into one CTA's shared memory.
+  bool load_bulk(const Code& code, BulkStore& copy, const TensorMap& map, uint64_t to,
+                 uint64_t barrier, uint32_t lane);
+  bool store_async(const Code& code, uint32_t active);
+  bool map_shared(const Code& code, uint32_t active);
+  bool cluster_barrier(const Code& code, uint32_t active);
   bool commit_bulk(const Code& code, uint32_t active);
   bool store_bulk(const BulkStore& copy, uint32_t lane);
   bool finish_bulk(uint32_t lane, uint64_t keep);
   bool read_map(uint64_t address, uint32_t lane, TensorMap* map);
   // Calls `one` with the shared and the global address of each element, 0 where it is outside.
   template <class F>
-  bool for_box(const TensorMap& map, const std::array<int64_t, 5>& at, uint64_t shared, F one);
+  bool for_box(const TensorMap& map, const std::array<int64_t, 8>& at, uint64_t shared, F one);
+  template <class F>
+  bool for_pixels(const TensorMap& map, std::array<int64_t, 8> at, uint64_t shared, F one);
   bool mbarrier(const Code& code, uint32_t active);
-  Mbarrier* find_mbarrier(const Code& code, uint32_t which, uint32_t lane);
+  Mbarrier* find_mbarrier(uint64_t address, bool is_new, uint32_t lane);
+  // The CTA of the cluster whose shared memory the address is in; null if there is none.
+  Cta* owner(uint64_t address) const;
   bool branch(const Code& code, uint32_t active);
   bool branch_indexed(const Code& code, uint32_t active);
   bool call(uint32_t active);
@@ -171,6 +186,8 @@ class Warp {
   Cta& cta_;
   uint32_t index_;
   uint32_t living_ = 0, running_ = 0;  // lane masks; running: neither exited nor waiting
+  // Lanes that have arrived at the cluster's barrier: in its open phase, and not waited since.
+  uint32_t at_cluster_ = 0, to_wait_ = 0;
 
   // The group that runs now; its lanes' pc_ is stale until store_pcs.
   uint32_t group_ = 0, group_pc_ = 0, group_depth_ = 0;
@@ -195,12 +212,19 @@ class Warp {
 
 class Cta {
  public:
-  Cta(LaunchState& launch, uint64_t number);
+  Cta(LaunchState& launch, Cluster& cluster, uint32_t rank, const Dim3& ctaid);
 
-  enum class Status : uint8_t { Finished, Paused, Fault };
+  // Blocked: all that is left waits for other CTAs of the cluster, or for what never comes.
+  enum class Status : uint8_t { Finished, Paused, Blocked, Fault };
   Status run(uint64_t limit);
+  bool finished() const;
+  // That nobody can go on.
+  void deadlock();
 
   const Dim3& ctaid() const { return ctaid_; }
+  uint32_t rank() const { return rank_; }
+  Cluster& cluster() { return cluster_; }
+  const std::vector<std::unique_ptr<Warp>>& warps() const { return warps_; }
   std::vector<uint8_t>& shared() { return shared_; }
   std::map<uint64_t, Mbarrier>& mbarriers() { return mbarriers_; }  // by shared address
   uint32_t warp_count() const { return static_cast<uint32_t>(warps_.size()); }
@@ -221,15 +245,32 @@ class Cta {
     bool all = true, any = false;
   };
   bool complete(const Barrier& barrier) const;
-  void deadlock();
 
   LaunchState& launch_;
+  Cluster& cluster_;
+  uint32_t rank_;
   Dim3 ctaid_;
   std::vector<uint8_t> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, 16> barriers_;
   std::map<uint64_t, Mbarrier> mbarriers_;
   size_t next_warp_ = 0;
+};
+
+// CTAs that run at once; each is alone in one if the launch says nothing of clusters.
+class Cluster {
+ public:
+  Cluster(LaunchState& launch, uint64_t number);
+
+  Cta::Status run(uint64_t limit);
+  Cta* cta(uint32_t rank) { return rank < ctas_.size() ? ctas_[rank].get() : nullptr; }
+  uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
+  // Opens the cluster's barrier if an arrival or an exit has completed it.
+  void open_barrier();
+
+ private:
+  LaunchState& launch_;
+  std::vector<std::unique_ptr<Cta>> ctas_;
 };
 
 }  // namespace coequal::replay

@@ -62,7 +62,8 @@ Fault Warp::waiting_fault(const std::string& what) const {
 Fault Warp::fault_at(uint32_t lane, std::string what) const {
   const ptx::Function& function = *launch_.image.functions[frames_[lane].back().function].function;
   // Barriers have been passed when a lane waits at them.
-  const uint32_t pc = state_[lane] == State::Barrier ? pc_[lane] - 1 : pc_[lane];
+  const bool passed = state_[lane] == State::Barrier || state_[lane] == State::Cluster;
+  const uint32_t pc = passed ? pc_[lane] - 1 : pc_[lane];
   return {FaultKind::Deadlock, std::move(what), launch_.module.span_of(function.body[pc]),
           cta_.ctaid(), tid_[lane]};
 }
@@ -246,37 +247,51 @@ uint64_t Warp::special(SpecialRegister special, uint32_t lane) const {
     case S::NtidZ:
       return config.block.z;
     case S::CtaidX:
-    case S::ClusteridX:
       return cta_.ctaid().x;
     case S::CtaidY:
-    case S::ClusteridY:
       return cta_.ctaid().y;
     case S::CtaidZ:
-    case S::ClusteridZ:
       return cta_.ctaid().z;
     case S::NctaidX:
-    case S::NclusteridX:
       return config.grid.x;
     case S::NctaidY:
-    case S::NclusteridY:
       return config.grid.y;
     case S::NctaidZ:
-    case S::NclusteridZ:
       return config.grid.z;
+    case S::ClusteridX:
+      return cta_.ctaid().x / config.cluster.x;
+    case S::ClusteridY:
+      return cta_.ctaid().y / config.cluster.y;
+    case S::ClusteridZ:
+      return cta_.ctaid().z / config.cluster.z;
+    case S::NclusteridX:
+      return config.grid.x / config.cluster.x;
+    case S::NclusteridY:
+      return config.grid.y / config.cluster.y;
+    case S::NclusteridZ:
+      return config.grid.z / config.cluster.z;
     case S::Envreg1:
       return config.workspace >> 32;
     case S::Envreg2:
       return config.workspace & 0xffffffff;
     case S::ClusterCtaidX:
+      return cta_.ctaid().x % config.cluster.x;
     case S::ClusterCtaidY:
+      return cta_.ctaid().y % config.cluster.y;
     case S::ClusterCtaidZ:
+      return cta_.ctaid().z % config.cluster.z;
     case S::ClusterCtarank:
-      return 0;
+      return cta_.rank();
     case S::ClusterNctaidX:
+      return config.cluster.x;
     case S::ClusterNctaidY:
+      return config.cluster.y;
     case S::ClusterNctaidZ:
+      return config.cluster.z;
     case S::ClusterNctarank:
-      return 1;
+      return config.cluster.count();
+    case S::IsExplicitCluster:
+      return config.explicit_cluster;
     case S::Laneid:
       return lane;
     case S::Warpid:
@@ -328,11 +343,12 @@ bool Warp::step(const Code& code, uint32_t active) {
     }
     case Op::Isspacep:
       for_lanes(active, [&](uint32_t lane) {
-        const uint64_t window = read(source(code, 0), lane) & kWindowMask;
+        const uint64_t address = read(source(code, 0), lane), window = address & kWindowMask;
         bool inside = false;
         switch (code.decoded->space) {
           case ptx::StateSpace::Shared:
-            inside = window == kSharedWindow;
+            inside = window == kSharedWindow &&
+                     (code.decoded->text->has("shared::cluster") || (address & kRankMask) == 0);
             break;
           case ptx::StateSpace::Local:
             inside = window == kLocalWindow;
@@ -401,6 +417,17 @@ bool Warp::step(const Code& code, uint32_t active) {
     case Op::TensorReduce:
       if (!copy_bulk(code, active)) return false;
       break;
+    case Op::SharedBulk:
+    case Op::StAsync:
+      if (!store_async(code, active)) return false;
+      break;
+    case Op::Mapa:
+    case Op::GetCtaRank:
+      map_shared(code, active);
+      break;
+    case Op::ClusterArrive:
+    case Op::ClusterWait:
+      return cluster_barrier(code, active);
     case Op::BulkCommit:
     case Op::BulkWait:
       if (!commit_bulk(code, active)) return false;
@@ -441,6 +468,7 @@ bool Warp::step(const Code& code, uint32_t active) {
     case Op::WgmmaWait:
       return collective(code, active);
     case Op::Prefetch:
+    case Op::SetMaxNReg:
     case Op::Fence:
     case Op::Nop:
       break;
@@ -665,11 +693,44 @@ void Warp::exit_lanes(uint32_t lanes) {
   for_lanes(lanes, [&](uint32_t lane) { set_state(lane, State::Exited); });
   living_ &= ~lanes;
   group_ &= ~lanes;
+  at_cluster_ &= ~lanes;
   // Those who wait for these lanes look again.
   for_lanes(living_, [&](uint32_t lane) {
     if (state_[lane] == State::Collective) set_state(lane, State::Running);
   });
   cta_.open_barriers();
+  cta_.cluster().open_barrier();
+}
+
+bool Warp::cluster_barrier(const Code& code, uint32_t active) {
+  const bool waits = code.op == Op::ClusterWait;
+  const uint32_t wrong = waits ? active & ~to_wait_ : active & to_wait_;
+  if (wrong)
+    return fail(FaultKind::Invalid, static_cast<uint32_t>(std::countr_zero(wrong)),
+                waits ? "a wait at the cluster's barrier without an arrival"
+                      : "a second arrival at the cluster's barrier without a wait");
+  const uint32_t rest = group_ & ~active;
+  for_lanes(active, [&](uint32_t lane) {
+    pc_[lane] = group_pc_ + 1;
+    if (waits && at_cluster_ >> lane & 1) set_state(lane, State::Cluster);
+  });
+  if (waits) {
+    to_wait_ &= ~active;
+  } else {
+    at_cluster_ |= active;
+    to_wait_ |= active;
+  }
+  group_ = rest;
+  ++group_pc_;
+  cta_.cluster().open_barrier();
+  return false;
+}
+
+void Warp::open_cluster_barrier() {
+  at_cluster_ = 0;
+  for_lanes(living_, [&](uint32_t lane) {
+    if (state_[lane] == State::Cluster) set_state(lane, State::Running);
+  });
 }
 
 bool Warp::barrier(const Code& code, uint32_t active) {

@@ -22,7 +22,36 @@ bool Warp::read_map(uint64_t address, uint32_t lane, TensorMap* map) {
 }
 
 template <class F>
-bool Warp::for_box(const TensorMap& map, const std::array<int64_t, 5>& at, uint64_t shared, F one) {
+bool Warp::for_pixels(const TensorMap& map, std::array<int64_t, 8> at, uint64_t shared, F one) {
+  const uint32_t images = map.rank - 1u;
+  uint64_t done = 0;
+  for (uint32_t pixel = 0; pixel < map.box[1]; ++pixel) {
+    for (int64_t channel = at[0]; channel < at[0] + map.box[0]; ++channel, done += map.size) {
+      std::array<int64_t, 5> position{channel, at[1], at[2], at[3], at[4]};
+      for (uint32_t d = 1; d < images; ++d) position[d] += at[4 + d];
+      uint64_t address = map.address;
+      bool inside = true;
+      for (uint32_t d = 0; d < map.rank; ++d) {
+        inside = inside && position[d] >= 0 && position[d] <= int64_t{map.last[d]};
+        address += static_cast<uint64_t>(position[d]) * map.strides[d];
+      }
+      uint64_t to = shared + done;
+      if (const uint64_t parts = map.swizzle / 16u) to ^= (to / 128 % parts) * 16;
+      if (!one(to, inside ? address : 0)) return false;
+    }
+    uint32_t d = 1;
+    while (d < images && (at[d] += map.steps[d]) > int64_t{map.last[d]} + map.upper[d - 1]) {
+      at[d] = map.lower[d - 1];
+      ++d;
+    }
+    if (d == images) at[images] += map.steps[images];
+  }
+  return true;
+}
+
+template <class F>
+bool Warp::for_box(const TensorMap& map, const std::array<int64_t, 8>& at, uint64_t shared, F one) {
+  if (map.im2col) return for_pixels(map, at, shared, one);
   std::array<int64_t, 5> index{};
   const uint64_t parts = map.swizzle / 16u;
   for (uint64_t done = 0;; done += map.size) {
@@ -60,6 +89,10 @@ bool Warp::copy_bulk(const Code& code, uint32_t active) {
       if (!read_map(loads ? copy.from : copy.to, lane, &map)) return false;
       for (uint32_t d = 0; d < map.rank; ++d)
         copy.at[d] = static_cast<int32_t>(read(source(code, d), lane));
+      if (map.im2col != code.decoded->text->has("im2col"))
+        return fail(FaultKind::Invalid, lane, "a tensor map of another mode than the copy's");
+      for (uint32_t d = 2; map.im2col && d < map.rank; ++d)
+        copy.at[3 + d] = static_cast<int64_t>(read(source(code, map.rank + d - 2u), lane) & 0xffff);
     } else {
       copy.size = read(source(code, 0), lane);
     }
@@ -76,35 +109,55 @@ bool Warp::copy_bulk(const Code& code, uint32_t active) {
       if (!store_bulk(copy, lane)) return false;
       continue;
     }
-    Mbarrier* barrier = find_mbarrier(code, 2, lane);
-    if (!barrier) return false;
-    if (boxes) {
-      const bool good = for_box(map, copy.at, copy.to, [&](uint64_t to, uint64_t from) {
-        uint8_t* into = locate(lane, to, map.size, true);
-        if (!into) return false;
-        copy.size += map.size;
-        const uint8_t* out_of = from ? locate(lane, from, map.size, false) : nullptr;
-        if (from && !out_of) return false;
-        const uint64_t nan = isa::mask_of(8 * map.size - 1);
-        if (out_of)
-          std::memcpy(into, out_of, map.size);
-        else if (map.fills_nan)
-          std::memcpy(into, &nan, map.size);
-        else
-          std::memset(into, 0, map.size);
-        return true;
-      });
-      if (!good) return false;
+    const uint64_t at = full_address(code, 2, lane);
+    if (!code.decoded->text->has("multicast::cluster")) {
+      if (!load_bulk(code, copy, map, copy.to, at, lane)) return false;
+      continue;
     }
-    for (uint64_t done = 0; !boxes && done < copy.size; done += 16) {
-      uint8_t* into = locate(lane, copy.to + done, 16, true);
-      const uint8_t* out_of = into ? locate(lane, copy.from + done, 16, false) : nullptr;
-      if (!out_of) return false;
-      std::memcpy(into, out_of, 16);
+    const uint32_t sources = !boxes ? 1u : map.im2col ? 2u * map.rank - 2 : map.rank;
+    const uint64_t ranks = read(source(code, sources), lane) & 0xffff;
+    for (uint64_t rank = 0; rank < 16; ++rank) {
+      const uint64_t of = (rank + 1) << kRankShift;
+      if (ranks >> rank & 1 &&
+          !load_bulk(code, copy, map, (copy.to & ~kRankMask) | of, (at & ~kRankMask) | of, lane))
+        return false;
     }
-    barrier->bytes -= static_cast<int64_t>(copy.size);
-    barrier->complete();
   }
+  return true;
+}
+
+bool Warp::load_bulk(const Code& code, BulkStore& copy, const TensorMap& map, uint64_t to_address,
+                     uint64_t at, uint32_t lane) {
+  const bool boxes = code.op == Op::TensorLoad;
+  if (boxes) copy.size = 0;
+  Mbarrier* barrier = find_mbarrier(at, false, lane);
+  if (!barrier) return false;
+  if (boxes) {
+    const bool good = for_box(map, copy.at, to_address, [&](uint64_t to, uint64_t from) {
+      uint8_t* into = locate(lane, to, map.size, true);
+      if (!into) return false;
+      copy.size += map.size;
+      const uint8_t* out_of = from ? locate(lane, from, map.size, false) : nullptr;
+      if (from && !out_of) return false;
+      const uint64_t nan = isa::mask_of(8 * map.size - 1);
+      if (out_of)
+        std::memcpy(into, out_of, map.size);
+      else if (map.fills_nan)
+        std::memcpy(into, &nan, map.size);
+      else
+        std::memset(into, 0, map.size);
+      return true;
+    });
+    if (!good) return false;
+  }
+  for (uint64_t done = 0; !boxes && done < copy.size; done += 16) {
+    uint8_t* into = locate(lane, to_address + done, 16, true);
+    const uint8_t* out_of = into ? locate(lane, copy.from + done, 16, false) : nullptr;
+    if (!out_of) return false;
+    std::memcpy(into, out_of, 16);
+  }
+  barrier->bytes -= static_cast<int64_t>(copy.size);
+  barrier->complete();
   return true;
 }
 

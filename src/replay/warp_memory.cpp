@@ -98,7 +98,7 @@ uint64_t Warp::full_address(const Code& code, uint32_t which, uint32_t lane) con
 }
 
 uint8_t* Warp::locate(uint32_t lane, uint64_t address, uint64_t size, bool is_write) {
-  const uint64_t offset = address & ~kWindowMask;
+  uint64_t offset = address & ~kWindowMask;
   const auto inside = [&](uint64_t bytes) { return offset <= bytes && size <= bytes - offset; };
   uint8_t* found = nullptr;
   switch (address & kWindowMask) {
@@ -107,7 +107,10 @@ uint8_t* Warp::locate(uint32_t lane, uint64_t address, uint64_t size, bool is_wr
       if (recent_) found = recent_->bytes.data() + (address - recent_->address);
       break;
     case kSharedWindow:
-      if (inside(cta_.shared().size())) found = cta_.shared().data() + offset;
+      if (Cta* of = owner(address)) {
+        offset &= ~kRankMask;
+        if (inside(of->shared().size())) found = of->shared().data() + offset;
+      }
       break;
     case kLocalWindow:
       if (inside(local_[lane].size())) found = local_[lane].data() + offset;
@@ -227,12 +230,20 @@ bool Warp::copy_async(const Code& code, uint32_t active) {
   return true;
 }
 
-Mbarrier* Warp::find_mbarrier(const Code& code, uint32_t which, uint32_t lane) {
-  const uint64_t address = full_address(code, which, lane);
+Cta* Warp::owner(uint64_t address) const {
+  const uint64_t rank = (address & kRankMask) >> kRankShift;
+  if (rank == 0) return &cta_;
+  Cta* const of = cta_.cluster().cta(static_cast<uint32_t>(rank - 1));
+  return of && (of == &cta_ || !of->finished()) ? of : nullptr;
+}
+
+Mbarrier* Warp::find_mbarrier(uint64_t address, bool is_new, uint32_t lane) {
   if (!locate(lane, address, 8, true)) return nullptr;
-  if (code.op == Op::MbarInit) return &cta_.mbarriers()[address];
-  const auto found = cta_.mbarriers().find(address);
-  if (found != cta_.mbarriers().end()) return &found->second;
+  std::map<uint64_t, Mbarrier>& mbarriers = owner(address)->mbarriers();
+  const uint64_t place = address & ~kRankMask;
+  if (is_new) return &mbarriers[place];
+  const auto found = mbarriers.find(place);
+  if (found != mbarriers.end()) return &found->second;
   fail(FaultKind::Invalid, lane, "an mbarrier that was not initialised");
   return nullptr;
 }
@@ -241,7 +252,8 @@ bool Warp::mbarrier(const Code& code, uint32_t active) {
   const ptx::Instruction& text = *code.decoded->text;
   for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
     const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
-    Mbarrier* barrier = find_mbarrier(code, 0, lane);
+    const uint64_t address = full_address(code, 0, lane);
+    Mbarrier* barrier = find_mbarrier(address, code.op == Op::MbarInit, lane);
     if (!barrier) return false;
     const uint64_t number = code.source_count > 0 ? read(source(code, 0), lane) : 1;
     switch (code.op) {
@@ -250,7 +262,7 @@ bool Warp::mbarrier(const Code& code, uint32_t active) {
         barrier->expected = barrier->pending = static_cast<uint32_t>(number);
         break;
       case Op::MbarInval:
-        cta_.mbarriers().erase(full_address(code, 0, lane));
+        owner(address)->mbarriers().erase(address & ~kRankMask);
         break;
       case Op::MbarExpect:
         barrier->bytes += static_cast<int64_t>(number);
@@ -284,6 +296,52 @@ bool Warp::mbarrier(const Code& code, uint32_t active) {
         barrier->complete();
       }
     }
+  }
+  return true;
+}
+
+bool Warp::map_shared(const Code& code, uint32_t active) {
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint64_t address = read(source(code, 0), lane);
+    const uint64_t of = (address & kRankMask) >> kRankShift;
+    uint64_t result = of ? of - 1 : cta_.rank();
+    if (code.op == Op::Mapa) {
+      const uint64_t rank = std::min<uint64_t>(read(source(code, 1), lane), 254);
+      result = (address & ~kRankMask) | (rank + 1) << kRankShift;
+    }
+    write(destination(code, 0), lane, result);
+  }
+  return true;
+}
+
+bool Warp::store_async(const Code& code, uint32_t active) {
+  const bool blocks = code.op == Op::SharedBulk;  // [d], [s], n, [m]; else [a], b, [m]
+  const uint32_t element =
+      blocks ? 16 : static_cast<uint32_t>(isa::width_of(code.decoded->type)) / 8;
+  for (uint32_t lanes = active; lanes; lanes &= lanes - 1) {
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint64_t to = full_address(code, 0, lane);
+    Mbarrier* barrier = find_mbarrier(full_address(code, blocks ? 2 : 1, lane), false, lane);
+    if (!barrier) return false;
+    const uint64_t count =
+        blocks ? read(source(code, 0), lane) / 16 : static_cast<uint64_t>(code.decoded->vector);
+    if (blocks && read(source(code, 0), lane) % 16)
+      return fail(FaultKind::Misaligned, lane, "a bulk copy of no multiple of 16 bytes");
+    for (uint64_t i = 0; i < count; ++i) {
+      uint8_t* into = locate(lane, to + i * element, element, true);
+      if (!into) return false;
+      if (blocks) {
+        const uint8_t* from = locate(lane, full_address(code, 1, lane) + i * 16, 16, false);
+        if (!from) return false;
+        std::memmove(into, from, 16);
+      } else {
+        const uint64_t value = read(source(code, static_cast<uint32_t>(i)), lane);
+        std::memcpy(into, &value, element);
+      }
+    }
+    barrier->bytes -= static_cast<int64_t>(count * element);
+    barrier->complete();
   }
   return true;
 }

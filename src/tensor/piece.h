@@ -140,10 +140,20 @@ struct LaunchPieces {
   int launch = 0;  // index in the program
   std::string kernel;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  // A class whose CTAs stand for clusters: the first CTA of each, and threads that are numbered
+  // through the cluster, `rank_stride` numbers a CTA.
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  uint32_t rank_stride = 0;
   std::vector<ClassPieces> classes;
   std::vector<SourceSpan> spans;  // per instruction of the kernel's body
 
+  std::array<uint32_t, 3> block_index(const Cta& cta, uint32_t linear) const {
+    const uint32_t rank = rank_stride ? linear / rank_stride : 0;
+    return {cta[0] + rank % cluster[0], cta[1] + rank / cluster[0] % cluster[1],
+            cta[2] + rank / cluster[0] / cluster[1]};
+  }
   std::array<uint32_t, 3> thread_index(uint32_t linear) const {
+    if (rank_stride) linear %= rank_stride;
     return {linear % block[0], linear / block[0] % block[1], linear / block[0] / block[1]};
   }
 };

@@ -51,6 +51,8 @@ class Pair:
     # Whether two runs of the defective twin differ, or one faults, where orders and fills differ.
     shows: bool = True
     values: dict[str, object] = dataclasses.field(default_factory=dict)
+    # Blocks of a cluster; these need sm_90.
+    cluster: int = 1
 
     def threads(self) -> int:
         n = 1
@@ -88,12 +90,17 @@ class Pair:
         def launch(kernel: str) -> list[str]:
             grid = self.grid if isinstance(self.grid, list) else [self.grid]
             block = self.block if isinstance(self.block, list) else [self.block]
-            return ['kernel = "%s"' % kernel, "grid = %s" % grid, "block = %s" % block, "shared = %d" % self.shared,
+            cluster = ["cluster = [%d]" % self.cluster] if self.cluster > 1 else []
+            return ['kernel = "%s"' % kernel, "grid = %s" % grid, "block = %s" % block, *cluster,
+                    "shared = %d" % self.shared,
                     "args = [%s]" % ", ".join(t.argument() for t in self.tensors)]
         lines = ["[tensors]"] + [t.declaration() for t in {t.name: t for t in self.tensors}.values()]
-        lines += ["[program_a]", 'source = "%s"' % source, "[[program_a.launch]]"] + launch(self.name + "_" + twin)
+        flags = ['flags = ["-arch=sm_90"]'] if self.cluster > 1 else []
+        lines += ["[program_a]", 'source = "%s"' % source, *flags, "[[program_a.launch]]"]
+        lines += launch(self.name + "_" + twin)
         if twin == "good" and self.reference:
-            lines += ["[program_b]", 'source = "%s"' % source, "[[program_b.launch]]"] + launch(self.name + "_ref")
+            lines += ["[program_b]", 'source = "%s"' % source, *flags, "[[program_b.launch]]"]
+            lines += launch(self.name + "_ref")
             outputs = [t.name for t in self.tensors if t.access != "read" and not t.name.startswith("tmp")]
             lines.insert(0, "outputs = [%s]" % ", ".join('"%s"' % o for o in outputs))
         return "\n".join(lines) + "\n"

@@ -39,10 +39,13 @@ class Twin:
 
 def write(all_pairs: list[Pair], folder: pathlib.Path) -> list[Twin]:
     twins = []
-    for first in range(0, len(all_pairs), BATCH):
-        source = folder / ("batch%d.cu" % (first // BATCH))
+    batches = [pairs_of[first:first + BATCH] for pairs_of in ([p for p in all_pairs if p.cluster == 1],
+                                                               [p for p in all_pairs if p.cluster > 1])
+               for first in range(0, len(pairs_of), BATCH)]
+    for number, batch in enumerate(batches):
+        source = folder / ("batch%d.cu" % number)
         text, line = "", 0
-        for pair in all_pairs[first:first + BATCH]:
+        for pair in batch:
             for which in ("bad", "good", "ref"):
                 if which == "ref" and not pair.reference:
                     continue

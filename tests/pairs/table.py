@@ -747,8 +747,137 @@ def accesses() -> Iterator[Pair]:
                    reference="  y[i] = x[i];", shows=False)
 
 
+CLUSTER = """
+  const unsigned r = __clusterRelativeBlockRank();
+  (void)r;"""
+MEET = "__cluster_barrier_arrive(); __cluster_barrier_wait();"
+MAP = "((%s*)__cluster_map_shared_rank(%s, %s))"
+ADDRESS = "(unsigned)__cvta_generic_to_shared(%s)"
+WAIT = """{ unsigned ok = 0; while (!ok) asm volatile(
+    "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%%1], %%2; selp.u32 %%0, 1, 0, p; }"
+    : "=r"(ok) : "r"(%s), "r"(%s) : "memory"); }"""
+INIT = """if (t == 0) asm volatile("mbarrier.init.shared::cta.b64 [%%0], %%1;" :: "r"(%s), "r"(%s) : "memory");"""
+OTHER = "(b ^ 1) * $N + t"  # the same thread of the other block of a pair
+
+
+def clusters() -> Iterator[Pair]:
+    def body(text: str) -> str:
+        return CLUSTER + text.replace("$MEET", MEET).replace("$BAR", ADDRESS % "&bar")
+    swap = "  y[i] = x[%s];" % OTHER
+    for n in (32, 96):
+        for wrong in ("", "__syncthreads();", "__cluster_barrier_arrive_relaxed(); __cluster_barrier_wait();"):
+            yield Pair(identifier("cluster_read", n, wrong), "shared-race", body("""
+  __shared__ float s[$N];
+  $MEET
+  s[t] = x[i];
+- %s
++ $MEET
+  y[i] = %s[t];  //!
+  $MEET""" % (wrong, MAP % ("float", "s", "r ^ 1"))), n, 4, tensors=xy("float", 4 * n), cluster=2, reference=swap,
+                       shows="relaxed" not in wrong)
+        yield Pair(identifier("cluster_write", n), "shared-race", body("""
+  __shared__ float s[$N];
+  $MEET
+  %s[t] = x[i];
+- __syncthreads();
++ $MEET
+  y[i] = s[t];  //!""" % (MAP % ("float", "s", "r ^ 1"))), n, 4, tensors=xy("float", 4 * n), cluster=2,
+                   reference=swap)
+        yield Pair(identifier("cluster_before_wait", n), "shared-race", body("""
+  __shared__ float s[$N];
+  s[t] = x[i];
+  $MEET
+  const float v = %s[t];
+  __cluster_barrier_arrive();
+- s[t] = 0.0f;
+  __cluster_barrier_wait();
++ s[t] = 0.0f;
+  y[i] = v + s[t];""" % (MAP % ("float", "s", "r ^ 1"))), n, 4, tensors=xy("float", 4 * n), cluster=2,
+                   reference=swap)
+        yield Pair(identifier("cluster_exit", n), "shared-out-of-bounds", body("""
+  __shared__ float s[$N];
+  s[t] = x[i];
+  $MEET
+  y[i] = %s[t];  //!
+- __syncthreads();
++ $MEET""" % (MAP % ("float", "s", "r ^ 1"))), n, 4, tensors=xy("float", 4 * n), cluster=2, reference=swap)
+        yield Pair(identifier("cluster_start", n), "shared-out-of-bounds", body("""
+  __shared__ float s[$N];
+- ;
++ $MEET
+  %s[t] = x[i];  //!
+  $MEET
+  y[i] = s[t];""" % (MAP % ("float", "s", "r ^ 1"))), n, 4, tensors=xy("float", 4 * n), cluster=2,
+                   reference=swap, shows=False)
+        yield Pair(identifier("cluster_rank", n), "shared-out-of-bounds", body("""
+  __shared__ float s[$N];
+  s[t] = x[i];
+  $MEET
+- y[i] = %s[t];  //!
++ y[i] = %s[t];
+  $MEET""" % (MAP % ("float", "s", "r + 1"), MAP % ("float", "s", "(r + 1) % 4"))), n, 8,
+                   tensors=xy("float", 8 * n), cluster=4,
+                   reference="  y[i] = x[(b / 4 * 4 + (b + 1) % 4) * $N + t];")
+        arrive = ('asm volatile("{ .reg .b32 m; mapa.shared::cluster.u32 m, %%0, 0; mbarrier.arrive.release.%s'
+                  '.shared::cluster.b64 _, [m]; }" :: "r"($BAR) : "memory");')
+        remote = """
+  __shared__ float s[2 * $N];
+  __shared__ unsigned long long bar;
+  %s
+  $MEET
+  %s[r * $N + t] = x[i];
+  $ARRIVE
+  if (r == 0) {
+    %s
+    y[i] = s[t] + s[$N + t];  //!
+  } else {
+    y[i] = 0.0f;
+  }
+  $MEET""" % (INIT % ("$BAR", "$COUNT"), MAP % ("float", "s", "0"), WAIT % ("$BAR", "0"))
+        sums = "  y[i] = b % 2 ? 0.0f : x[i] + x[i + $N];"
+        bad = remote.replace("  $ARRIVE", "- %s\n+ %s" % (arrive % "cta", arrive % "cluster"))
+        yield Pair(identifier("cluster_arrive_scope", n), "shared-race", body(bad).replace("$COUNT", "2 * $N"), n, 4,
+                   tensors=xy("float", 4 * n), cluster=2, reference=sums, shows=False)
+        copy = """
+  __shared__ alignas(16) float s[$N];
+  __shared__ unsigned long long bar;
+  %s
+  $MEET
+  if (t == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%0], %%1;"
+                           :: "r"($BAR), "r"(4 * $N) : "memory");
+  $MEET
+  if (r == 0 && t == 0)
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+                 " [%%0], [%%1], %%2, [%%3], %%4;"
+                 :: "r"(%s), "l"(x + b * $N), "r"(4 * $N), "r"($BAR), "h"((short)3) : "memory");
+- if (r == 0) %s
++ %s
+  y[i] = s[t];  //!
+  $MEET""" % (INIT % ("$BAR", "1"), ADDRESS % "s", WAIT % ("$BAR", "0"), WAIT % ("$BAR", "0"))
+        copy = copy.replace("\n    \"{", " \"{").replace("\n    : ", " : ")
+        yield Pair(identifier("cluster_multicast", n), "unwaited-copy", body(copy), n, 4,
+                   tensors=xy("float", 4 * n), cluster=2, reference="  y[i] = x[(b & ~1) * $N + t];")
+        store = """
+  __shared__ float s[$N];
+  __shared__ unsigned long long bar;
+  %s
+  if (t == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%0], %%1;"
+                           :: "r"($BAR), "r"(4 * $N) : "memory");
+  $MEET
+  asm volatile("{ .reg .b32 m, n; mapa.shared::cluster.u32 m, %%0, %%3; mapa.shared::cluster.u32 n, %%2, %%3;"
+               " st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [m], %%1, [n]; }"
+               :: "r"(%s), "f"(x[i]), "r"($BAR), "r"(r ^ 1) : "memory");
+- %s
++ %s
+  y[i] = s[t];  //!
+  $MEET""" % (INIT % ("$BAR", "1"), ADDRESS % "&s[t]", "__syncthreads();", WAIT % ("$BAR", "0"))
+        store = store.replace("\n    \"{", " \"{").replace("\n    : ", " : ")
+        yield Pair(identifier("cluster_store_async", n), "unwaited-copy", body(store), n, 4,
+                   tensors=xy("float", 4 * n), cluster=2, reference=swap)
+
+
 FAMILIES = [neighbour_exchange, barriers_in_code, global_memory, shared_atomics, bounds, uninitialised, divergence,
-            collectives, copies, accesses]
+            collectives, copies, accesses, clusters]
 
 
 def pairs() -> list[Pair]:

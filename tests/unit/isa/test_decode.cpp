@@ -163,8 +163,8 @@ TEST(Decode, ControlFlow) {
 TEST(Decode, RefusesByNamingTheModifier) {
   EXPECT_EQ(OneInstruction("add.rn.frobnicate.f32 %f1, %f2, %f3;").refusal(),
             "modifier '.frobnicate' of 'add.rn.frobnicate.f32' is not modelled");
-  EXPECT_EQ(OneInstruction("ld.shared::cluster.u32 %r1, [%r2];").refusal(),
-            "modifier '.shared::cluster' of 'ld.shared::cluster.u32' is not modelled");
+  EXPECT_EQ(OneInstruction("mbarrier.init.shared::cluster.b64 [%r2], 1;").refusal(),
+            "modifier '.shared::cluster' of 'mbarrier.init.shared::cluster.b64' is not modelled");
   EXPECT_EQ(OneInstruction("add.sat.u32 %r1, %r2, %r3;").refusal(),
             "modifier '.u32' of 'add.sat.u32' is not modelled");
 }
