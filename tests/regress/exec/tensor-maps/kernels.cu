@@ -94,7 +94,7 @@ extern "C" __global__ void stepped(const __grid_constant__ CUtensorMap x, float*
 }
 
 extern "C" __global__ void stepped_plain(const float* x, float* y) {
-  const int row = 3 * (threadIdx.x / 8) - 3, column = 1 + 2 * (threadIdx.x % 8);
+  const int row = 3 * (threadIdx.x / 8) - 3, column = 1 + threadIdx.x % 8;
   y[threadIdx.x] = row >= 0 && row < 7 && column < 12 ? x[12 * row + column] : 0;
 }
 
