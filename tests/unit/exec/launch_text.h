@@ -98,7 +98,8 @@ class Bench {
     }
   }
 
-  LaunchResult run(const std::string& text, uint32_t grid, uint32_t block, uint32_t shared = 0) {
+  LaunchResult run(const std::string& text, uint32_t grid, uint32_t block, uint32_t shared = 0,
+                   uint32_t cluster = 1) {
     auto module = ptx::parse(text, "k.ptx");
     if (!module) {
       ADD_FAILURE() << module.error().message << " line " << module.error().span.line;
@@ -111,6 +112,7 @@ class Bench {
     launch.kernel = kernels_.back().get();
     launch.grid = {grid, 1, 1};
     launch.block = {block, 1, 1};
+    launch.cluster = {cluster, 1, 1};
     launch.dynamic_shared = shared;
     for (uint32_t t = 0; t < specs_.size(); ++t) {
       Argument a;
