@@ -307,5 +307,25 @@ TEST(Cluster, AnAsynchronousStoreIsSeenBehindItsPhase) {
   EXPECT_NE(std::find(kinds.begin(), kinds.end(), "unwaited-copy"), kinds.end());
 }
 
+// Warps of a warpgroup change their number of registers together.
+TEST(Registers, AreGivenToWholeWarpgroups) {
+  const auto text = [](const std::string& body) {
+    return kernel_text(2, "setp.lt.u32 %p2, %r0, 128;\n" + body + "ret;");
+  };
+  const std::string both =
+      "@%p2 bra A;\nsetmaxnreg.inc.sync.aligned.u32 232;\nret;\nA:\n"
+      "setmaxnreg.dec.sync.aligned.u32 40;\n";
+  Bench bench(words(1));
+  expect_clean(bench.run(text(both), 1, 256));
+  Bench odd(words(1));
+  const LaunchResult r = odd.run(text("setmaxnreg.dec.sync.aligned.u32 44;\n"), 1, 128);
+  ASSERT_EQ(r.refusals.size(), 1u);
+  EXPECT_EQ(r.refusals[0].reason,
+            "44 registers a thread: multiples of 8 from 24 to 256 are allowed");
+  Bench part(words(1));
+  EXPECT_EQ(kinds_of(part.run(text("setp.lt.u32 %p2, %r0, 32;\n" + both), 1, 256)),
+            (std::vector<std::string>{"barrier-divergence"}));
+}
+
 }  // namespace
 }  // namespace coequal::exec::testing
