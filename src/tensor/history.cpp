@@ -1,5 +1,9 @@
 #include "tensor/history.h"
 
+#include <absl/container/flat_hash_set.h>
+
+#include <set>
+
 #include "base/check.h"
 #include "term/hash.h"
 
@@ -64,35 +68,26 @@ Histories::Id Histories::unknown() {
 
 Histories::Hash Histories::steps(Id id) const {
   constexpr size_t kNoCta = ~size_t{0};
-  const auto known = [&](Id i, Hash& out) {
-    const Node& n = nodes_[i];
-    if (n.is_leaf) {
-      const bool number = n.what == kNumber && !n.moves;
-      out = number ? n.hash : Hash{};
-      return true;
-    }
-    const auto it = moved_.find({i, kNoCta});
-    if (it == moved_.end()) return i == 0;
-    out = it->second;
-    return true;
-  };
-  Hash result;
+  if (const auto it = moved_.find({id, kNoCta}); it != moved_.end()) return it->second;
+  std::set<uint64_t> found;
+  absl::flat_hash_set<Id> seen;
   std::vector<Id> stack{id};
   while (!stack.empty()) {
     const Id at = stack.back();
-    Hash a, b;
-    if (known(at, result)) {
-      stack.pop_back();
-      continue;
-    }
+    stack.pop_back();
+    if (at == 0 || !seen.insert(at).second) continue;
     const Node& n = nodes_[at];
-    const bool first = known(n.a, a), second = known(n.b, b);
-    if (!first) stack.push_back(n.a);
-    if (!second) stack.push_back(n.b);
-    if (first && second) moved_[{at, kNoCta}] = of_node(n.what, n.commutes, a, b);
+    if (!n.is_leaf) {
+      found.insert(n.what);
+      stack.push_back(n.a);
+      stack.push_back(n.b);
+    } else if (n.what == kNumber && !n.moves) {
+      found.insert(n.hash.high);
+    }
   }
-  known(id, result);
-  return result;
+  Hash all{7, 8};
+  for (const uint64_t one : found) all = mixed(all, one);
+  return moved_[{id, kNoCta}] = all;
 }
 
 Histories::Hash Histories::at_cta(Id id, const MotionTable& motions, size_t ordinal) const {

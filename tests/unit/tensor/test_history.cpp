@@ -35,6 +35,16 @@ TEST(Histories, UnknownOnesAreThoseOfNoOther) {
   EXPECT_FALSE(h.is_known(h.node(kAdd, x, y, true, true)));
 }
 
+TEST(Histories, StepsAreTheOperationsAlone) {
+  Histories h;
+  const auto a = h.leaf(kTensor, 0, 0, true), b = h.leaf(kTensor, 1, 0, true);
+  const auto one = h.node(kAdd, h.node(kNarrow, a, 0, false, false), b, false, true);
+  const auto two = h.node(kAdd, a, h.node(kNarrow, b, 0, false, false), false, true);
+  EXPECT_NE(one, two);
+  EXPECT_EQ(h.steps(one), h.steps(two));
+  EXPECT_NE(h.steps(one), h.steps(h.node(kAdd, a, b, false, true)));
+}
+
 TEST(Histories, MoveOverTheCtasOfAClass) {
   MotionTable motions({{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
   const MotionId up = motions.ctaid(0);
