@@ -147,6 +147,17 @@ def test_warps_with_tasks_of_their_own():
     assert not result.report["refusals"]
 
 
+def test_blocks_of_a_cluster_share_a_tile():
+    class TwoCtas(Product):
+        def program_a(self):
+            cq.launch(by_pointers, cq.read(self.a), cq.read(self.b), cq.write(self.c), M, N, K, BM=64, BN=64, BK=32,
+                      grid=(2, 2), num_warps=4, num_ctas=2)  # fmt: skip
+            return {"c": self.c}
+
+    result = cq.check(TwoCtas, arch="sm_90", budget=300)
+    assert result.verdict == "equivalent", result
+
+
 def test_what_a_map_leaves_out_reads_as_zero():
     result = cq.check(OneRowLess, arch="sm_90", budget=300)
     assert result.verdict == "inequivalent", result
