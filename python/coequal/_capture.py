@@ -1,8 +1,8 @@
 """Ordinary host code as a program: it allocates tensors, calls PyTorch operators and launches kernels.
 
-The code runs once on stand-in tensors of PyTorch. A launch inside, of Triton or of a CUDA extension, becomes an
-operator of the traced graph, so that it keeps its place among the others; when the graph is lowered, it becomes a
-launch again, over the tensors it was given.
+The code runs on stand-in tensors of PyTorch, twice, so that what the first call keeps for later shows. A launch inside,
+of Triton or of a CUDA extension, becomes an operator of the traced graph, so that it keeps its place among the others;
+when the graph is lowered, it becomes a launch again, over the tensors it was given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from coequal._program import (
     TensorArgument,
     TensorMapArgument,
 )
-from coequal._record import arch, current
+from coequal._record import Notes, arch, current, notes, noting
 from coequal._target import capability, shared_memory
 
 
@@ -76,13 +76,13 @@ def needed_torch() -> Any:
 
 
 def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    import torch
     from torch.utils._pytree import tree_unflatten
 
     from coequal import _extension
     from coequal._torch import _trace as tracing
+    from coequal._torch._again import Call, check_second
 
-    launches: list[tuple[Launch, list[torch.Tensor]]] = []
+    launches: list[Launch] = []
 
     class Lowering(tracing._GraphLowering):
         def _write(self, node: Any, target: Any, args: Any, kwargs: Any) -> Any:
@@ -92,7 +92,7 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
             for value in values:
                 assert value.buffer is not None
                 self._t.settle(value.buffer)
-            recorder.add(_placed(launches[args[0]][0], values))
+            recorder.add(_placed(launches[args[0]], values))
             return None
 
     def on_device(*args: Any, **kwargs: Any) -> Any:
@@ -100,12 +100,25 @@ def _trace(recorder: Recorder, fn: Callable[..., Any], args: Sequence[Any], kwar
         with operators(), functions():
             return fn(*args, **kwargs)
 
-    addresses = _Addresses()
-    recorded = _Launches(launches)
-    extensions = _extension.Session(addresses, recorded.add, recorded.argument)
-    with _triton_launches(recorded, addresses), _cuda_functions(addresses), extensions.active():
-        graph, structure = tracing.capture(on_device, args, kwargs)
-    launches = [(extensions.finished(launch), tensors) for launch, tensors in launches]
+    def call() -> Call:
+        addresses, launches = _Addresses(), []
+        recorded = _Launches(launches)
+        extensions = _extension.Session(addresses, recorded.add, recorded.argument)
+        with _triton_launches(recorded, addresses), _cuda_functions(addresses), extensions.active():
+            graph, structure = tracing.capture(on_device, args, kwargs)
+        return Call(graph, structure, [extensions.finished(launch) for launch, _ in launches], _NAMESPACE)
+
+    first = call()
+    launches += first.launches
+    graph, structure = first.module, first.structure
+    with noting(Notes(config=notes().config)):
+        try:
+            second = call()
+        except Refused:
+            raise
+        except Exception as error:
+            raise Refused("", f"a second call raises {type(error).__name__}: {error}") from error
+    check_second(first, second)
     results = Lowering(tracing.Lowering(recorder), graph).run(tracing.declared(args, kwargs))
     return tree_unflatten(results, structure)
 

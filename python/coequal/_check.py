@@ -152,7 +152,8 @@ def assert_equivalent(
     """Asserts that two functions compute the same for all values of their arguments.
 
     Each function is host code as it stands: it may allocate tensors, call PyTorch operators and launch kernels, and
-    returns a tensor, a tuple or a dict of tensors. It is called once, without a GPU. A spec (`spec(shape, dtype)`)
+    returns a tensor, a tuple or a dict of tensors. It is called twice, without a GPU, and refused where
+    the second call uses what the first computed and kept. A spec (`spec(shape, dtype)`)
     declares an argument; anything else is passed on as it is. Parameters and buffers of modules are inputs, shared by
     name, and buffers that both have are compared, too. Options are those of check().
     """

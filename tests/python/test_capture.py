@@ -414,3 +414,57 @@ def test_a_buffer_that_a_module_replaces_is_compared():
 
 def test_without_cells_the_question_is_vacuous():
     assert differ(lambda x: x * 2, lambda x: x * 2, cq.spec((0,), "f32")) == "unknown"
+
+
+def test_what_a_call_keeps_for_the_next_must_not_decide():
+    kept = {}
+
+    def keeps_its_result(x):
+        if "result" not in kept:
+            kept["result"] = x * 2
+        return kept["result"]
+
+    def keeps_work_space(x):
+        if "work" not in kept:
+            kept["work"] = torch.empty(50)
+            double_in_place[(1,)](kept["work"].zero_(), 50, BLOCK=64, num_warps=1)
+        kept["work"].copy_(x)
+        return kept["work"] * 2
+
+    def right_at_first(x):
+        kept["calls"] = kept.get("calls", 0) + 1
+        return x * (1 + kept["calls"])
+
+    def fails_later(x):
+        kept["failed"] = kept.get("failed", 0) + 1
+        assert kept["failed"] < 2
+        return x * 2
+
+    def wrong_without_what_it_keeps(x):
+        if "late" not in kept:
+            kept["late"] = torch.full((50,), 2.0)
+            return x * 3
+        return x * kept["late"]
+
+    for function in (keeps_its_result, keeps_work_space, right_at_first, fails_later, wrong_without_what_it_keeps):
+        assert differ(lambda x: x * 2, function, VECTOR) == "refused", function
+    # Also in a later check, and for the other program.
+    assert differ(keeps_its_result, lambda x: x * 2, VECTOR) == "refused"
+    assert differ(keeps_its_result, lambda x: kept["result"], VECTOR) == "refused"
+
+
+def test_a_call_may_keep_what_follows_from_no_argument():
+    kept = {}
+
+    def ramp(key, n):
+        def scaled(x):
+            if key not in kept:
+                kept[key] = torch.zeros(n)
+                kept[key] += torch.arange(float(n))
+                add_kernel[(2,)](kept[key], kept[key], kept[key], n, BLOCK=32, num_warps=1)
+            return x * kept[key]
+
+        return scaled
+
+    cq.assert_equivalent(ramp("right", 50), lambda x: 2 * x * torch.arange(50.0), VECTOR)
+    assert differ(ramp("wrong", 50), lambda x: x * torch.arange(50.0), VECTOR) == "inequivalent"

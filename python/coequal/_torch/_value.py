@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
+from torch._subclasses.fake_tensor import FakeTensor
 
 from coequal._program import (
     Argument,
@@ -304,6 +305,8 @@ class Lowering:
     def known(self, tensor: torch.Tensor) -> Value:
         """Data that is known now."""
         dtype, shape = tensor.dtype, tuple(tensor.shape)
+        if isinstance(tensor, FakeTensor):
+            raise self.refuse("a tensor that an earlier call or another program made and kept")
         if dtype not in DTYPE_NAMES:
             raise self.refuse(f"tensors of {str(dtype).removeprefix('torch.')} are not modelled")
         if tensor.numel() > MOST_KNOWN:
