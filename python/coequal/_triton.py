@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import os
 import re
 import sys
@@ -103,6 +104,12 @@ class StandIn:
 
     def is_contiguous(self) -> bool:
         return self._strides == contiguous(self.shape)
+
+    def __getattr__(self, name: str) -> Any:
+        # In-place operators of PyTorch, which hooks of autotuned kernels call.
+        if name.endswith("_") and not name.startswith("_"):
+            raise Refused(name, "a hook writes a declared tensor; in captured host code it is followed")
+        raise AttributeError(f"the stand-in of a declared tensor has no attribute '{name}'")
 
 
 _TORCH_NAMES = {
@@ -269,8 +276,11 @@ class _Capture:
             raise ValueError(f"expected read(...), write(...) or readwrite(...) for a pointer, found {value!r}")
         if kind not in _DTYPES:
             raise Refused("", f"arguments of Triton's type {kind} are not modelled")
+        if isinstance(value, float) and math.isnan(value):
+            raise Refused("", "a launch is given a number that is NaN")
+        if kind == "fp32" and isinstance(value, float) and abs(value) >= _SINGLE_INFINITY:
+            value = math.copysign(math.inf, value)  # as the launcher's conversion has it
         return Immediate(_DTYPES[kind], value)
-
 
     def descriptor(self, value: TensorDescriptor, layout: dict[str, Any] | None) -> Iterator[Argument]:
         """What Triton's launcher makes of a descriptor: its map, shape and strides; for targets without maps the base,
@@ -293,6 +303,8 @@ class _Capture:
         yield from (Immediate("i32", n) for n in sizes)
         yield from (Immediate("i64", n) for n in steps)
 
+
+_SINGLE_INFINITY = 2.0**128 - 2.0**103  # from here on a number rounds to infinity in single precision
 
 _drivers: dict[str, Any] = {}
 

@@ -318,3 +318,36 @@ def test_a_tuner_takes_the_first_configuration_that_compiles_whatever_its_class(
     x, y = cq.input((100,)), cq.empty((100,))
     launch = launched(tuner, cq.read(x), cq.write(y), 100, 2.0, grid=lambda m: (triton.cdiv(100, m["BLOCK"]),))
     assert launch.grid == (4, 1, 1) and launch.block == (32,)
+
+
+def zeroing(args):
+    args["y"].zero_()
+
+
+hooked = triton.autotune(configs=[triton.Config({"BLOCK": 64}, pre_hook=zeroing)], key=["n"])(scale)
+
+
+class Hooked(Both):
+    expect = "refused"
+
+    def program_a(self):
+        cq.launch(hooked, cq.read(self.x), cq.write(self.y), self.n, 2.0, grid=(2,))
+        return {"y": self.y}
+
+
+def test_a_hook_that_writes_is_refused_by_name():
+    result = cq.check(Hooked)
+    assert result.verdict == "refused" and "zero_" in result.text
+
+
+def test_numbers_outside_single_precision():
+    def scaled(factor):
+        class Scaled(Both):
+            def program_a(self):
+                cq.launch(scale, cq.read(self.x), cq.write(self.y), self.n, factor, BLOCK=128, grid=(1,))
+                return {"y": self.y}
+
+        return cq.check(Scaled)
+
+    assert scaled(float("nan")).verdict == "refused" and "NaN" in scaled(float("nan")).text
+    assert scaled(1e39).verdict == scaled(float("inf")).verdict != "equivalent"
