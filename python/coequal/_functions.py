@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from coequal import _capture
 from coequal._capture import capture, module_state
 from coequal._lower import Program, declared_in, free_name, output_tensors
-from coequal._program import Launch, Scalar, Tensor, TensorArgument
+from coequal._program import Launch, Scalar, Tensor, TensorArgument, TensorMapArgument
 from coequal._record import load_module
 from coequal.instance import Instance, input, scalar
 
@@ -93,6 +93,7 @@ class Functions(Instance):
 
     def _recorded(self, a: Program, b: Program) -> None:
         written = {p.letter: _written(p) for p in (a, b)}
+        mapped = _mapped(a) | _mapped(b)  # perhaps written by one alone: compared as well
         kept = {id(self._state[name]) for name in self._buffers}
         for name, tensor in self._declared().items():
             if not isinstance(tensor, Tensor) or id(tensor) in kept:
@@ -100,16 +101,21 @@ class Functions(Instance):
             for program, other in ((a, b), (b, a)):
                 if id(tensor) not in written[other.letter] and other.outputs is not None:
                     program.launches[:] = [_reading(launch, tensor) for launch in program.launches]
-            if all(id(tensor) in w for w in written.values()) and a.outputs is not None and b.outputs is not None:
+            compared = id(tensor) in mapped or all(id(tensor) in w for w in written.values())
+            if compared and a.outputs is not None and b.outputs is not None:
                 if not any(a.outputs[n] is tensor and b.outputs.get(n) is tensor for n in a.outputs):
                     free = free_name(name, {**a.outputs, **b.outputs})
                     a.outputs[free] = b.outputs[free] = tensor
 
 
 def _written(program: Program) -> set[int]:
-    """The tensors that some launch may write."""
-    passed = (a for launch in program.launches for a in launch.args if isinstance(a, TensorArgument))
-    return {id(a.tensor) for a in passed if a.mode != "read"}
+    """The tensors that some launch may write; through a map nobody says whether it does."""
+    passed = (a for launch in program.launches for a in launch.args)
+    return {id(a.tensor) for a in passed if isinstance(a, TensorArgument) and a.mode != "read"} | _mapped(program)
+
+
+def _mapped(program: Program) -> set[int]:
+    return {id(a.tensor) for launch in program.launches for a in launch.args if isinstance(a, TensorMapArgument)}
 
 
 def _reading(launch: Launch, tensor: Tensor) -> Launch:

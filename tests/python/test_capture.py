@@ -468,3 +468,28 @@ def test_a_call_may_keep_what_follows_from_no_argument():
 
     cq.assert_equivalent(ramp("right", 50), lambda x: 2 * x * torch.arange(50.0), VECTOR)
     assert differ(ramp("wrong", 50), lambda x: x * torch.arange(50.0), VECTOR) == "inequivalent"
+
+
+@triton.jit
+def scale_by_maps(source, target, factor, N: tl.constexpr):
+    target.store([0, 0], source.load([0, 0]) * factor)
+
+
+def test_what_is_written_through_a_map_is_compared():
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    def scaled(factor, back=False):
+        def scale(x):
+            out = torch.empty_like(x)
+            maps = [TensorDescriptor.from_tensor(t, [16, 16]) for t in (x, x if back else out)]
+            scale_by_maps[(1,)](*maps, factor, N=16)
+            return x + 0 if back else out
+
+        return scale
+
+    x = cq.spec((16, 16), "f32")
+    cq.assert_equivalent(scaled(2.0), lambda x: x + x, x, arch="sm_90")
+    cq.assert_equivalent(scaled(2.0, back=True), lambda x: x.mul_(2) + 0, x, arch="sm_90")
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(scaled(2.0, back=True), lambda x: 2 * x, x, arch="sm_90")
+    assert failure.value.result.verdict == "inequivalent"
