@@ -277,7 +277,8 @@ def index_copy(t: Lowering, x: Value, dim: int, index: Value, source: Value) -> 
 
     def cell(k: Kernel, idx: Idx) -> Reg:
         def step(at: list[Reg | int], total: Reg) -> Reg:
-            hit = k.read(index, at if index.rank else [], torch.int64).equals(k.index(idx[dim]))
+            # index_fill, which is made of this, counts from the end; index_copy itself allows no such index.
+            hit = _wrapped(t, k, index, at if index.rank else [], x.shape[dim]).equals(k.index(idx[dim]))
             return k.select(hit, k.read(source, [at[0] if d == dim else i for d, i in enumerate(idx)]), total)
 
         return _last_or_sum(t, k, x, idx, [index.numel], step)

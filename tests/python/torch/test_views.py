@@ -1,4 +1,4 @@
-"""Views in another dtype: what the bytes mean there, read, written, and given to a launch."""
+"""Views in another dtype: what the bytes mean there, read, written, and given to a launch; indices from the end."""
 
 from __future__ import annotations
 
@@ -100,3 +100,15 @@ def test_launches_over_dtypes_without_a_model_are_refused() -> None:
     with pytest.raises(cq.NotEquivalent) as failure:
         cq.assert_equivalent(bytes_of_floats, lambda x: x * 1, cq.spec((4,), "u8"))
     assert failure.value.result.verdict == "refused"
+
+
+def test_index_fill_counts_from_the_end() -> None:
+    def fill(*at: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda x: x.index_fill(1, torch.tensor(at), 9.0)
+
+    x = cq.spec((4, 6), "f32")
+    cq.assert_equivalent(fill(0, -1), fill(0, 5), x)
+    cq.assert_equivalent(lambda x: x.clone().index_fill_(1, torch.tensor([-1]), 9.0), fill(5), x)
+    with pytest.raises(cq.NotEquivalent) as failure:
+        cq.assert_equivalent(fill(0, -1), fill(0), x)
+    assert failure.value.result.verdict == "inequivalent"
