@@ -424,8 +424,7 @@ CtaExecutor::Step CtaExecutor::step(Warp& warp, Fragment& fragment, const isa::D
       const int lane = std::countr_zero(m);
       guard_by_data(warp, lane, d, warp.index * kWarpSize + static_cast<uint32_t>(lane));
       if (histories_)
-        decided_by[static_cast<size_t>(lane)] =
-            history_of(operand(warp, lane, *d.text->guard, 1));
+        decided_by[static_cast<size_t>(lane)] = history_of(operand(warp, lane, *d.text->guard, 1));
     }
     // What a guarded load or atomic does not write keeps its old value.
     const auto keep = [&](const ptx::Operand& op, auto&& self) -> void {

@@ -178,8 +178,7 @@ Word CtaExecutor::load_global(const Address& at, int width, uint32_t thread, uin
       const AccessEvent now = read_event(thread, pc, offset, width);
       const AccessHistory::Finding found = t.shadow.look(offset, width, now, order_);
       if (!found.conflicts.empty()) report_races(Place::Tensor, id, offset, width, found, now);
-    } else if (!raced &&
-               !track_own(t.shadow, offset, width, thread, pc, Role::Read, nullptr)) {
+    } else if (!raced && !track_own(t.shadow, offset, width, thread, pc, Role::Read, nullptr)) {
       track(t.shadow, Place::Tensor, id, offset, width, read_event(thread, pc, offset, width));
     }
     if (non_coherent)
