@@ -41,7 +41,7 @@ KERNEL = """.version 7.0
 DOUBLE = "add.f32 %f2, %f1, %f1;"
 TWICE = "mul.f32 %f2, %f1, 0f40000000;"
 THRICE = "mul.f32 %f2, %f1, 0f40400000;"
-REFUSED = "mov.f32 %f2, %f1; brkpt;"
+REFUSED = "tex.1d.v4.f32.s32 {%f2, %f3, %f4, %f5}, [%rd1, {%r1}];"
 
 
 class Case(unittest.TestCase):
@@ -192,7 +192,7 @@ class Verdicts(Case):
     def test_refused_is_4(self):
         done = self.check(4, self.write("clock", REFUSED, REFUSED))
         self.assertTrue(done.stdout.startswith("refused  "), done.stdout)
-        self.assertIn("brkpt", done.stdout)
+        self.assertIn("tex.1d", done.stdout)
 
     def test_the_worst_counts(self):
         self.write("a", DOUBLE, TWICE)

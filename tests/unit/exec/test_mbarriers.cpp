@@ -10,7 +10,7 @@ namespace coequal::exec::testing {
 namespace {
 
 const char* const kShared =
-    ".shared .align 16 .b8 buffer[1024];\n.shared .align 8 .b64 bar;\n.shared .align 8 .b64 "
+    ".shared .align 256 .b8 buffer[1024];\n.shared .align 8 .b64 bar;\n.shared .align 8 .b64 "
     "bar2;\n";
 // %rd8 = &x[tid], %rd9 = &y[tid], %r2 = x[tid], %r6 = &buffer[tid], %r7 = the other one of a pair.
 const std::string kOwn =
