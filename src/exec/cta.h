@@ -194,7 +194,7 @@ class CtaExecutor : private WordJoiner, private term::MotionReconciler {
   // it.
   struct PhaseEnd {
     std::vector<Moment> arrivals, seen;
-    bool silent = false;  // something ended it that releases nothing
+    bool silent = false;  // known to be over only to those who waited for it
   };
   // A copy that is not known to be complete.
   struct PendingCopy {

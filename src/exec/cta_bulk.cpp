@@ -350,14 +350,11 @@ void CtaExecutor::land_bulk(AsyncCopy copy, Mbarrier& b, uint32_t thread, uint32
   if (const uint32_t rank = to.object / shared_count(); rank != rank_of(thread))
     remote_copies_.try_emplace({rank, pc, b.open.get()}, b.open, thread);
   const uint32_t threads[] = {thread};
-  if (bulk) {
-    b.open->silent = true;
-    order_.arrive(threads, b.released.reached);
-  } else {
-    // An asynchronous store releases, at the scope of the cluster.
-    b.open->arrivals.push_back(moment(thread));
-    order_.arrive(threads, b.released.wide);
-  }
+  // It is complete for those who waited, not for those who know that it was issued. An asynchronous
+  // store releases, at the scope of the cluster.
+  b.open->silent = true;
+  if (!bulk) b.open->arrivals.push_back(moment(thread));
+  order_.arrive(threads, bulk ? b.released.reached : b.released.wide);
   b.bytes -= size;
   complete_phase(b);
 }

@@ -390,6 +390,8 @@ CtaExecutor::Step CtaExecutor::execute_mbarrier(Warp& warp, Fragment& fragment, 
         state.open_copies.clear();
         for (const auto& group : state.copy_groups)
           for (const AsyncCopy& copy : group) {
+            // Who knows of this instruction need not know that they are complete.
+            b->open->silent = true;
             land(copy, *b);
             int64_t size = 0;
             for (const auto& part : copy.parts) size += part.second;

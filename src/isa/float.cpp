@@ -123,7 +123,13 @@ Term sum(Build& b, const Decoded& d, Term x, Term y) {
   for (int swap = 0; swap < 2; ++swap) {
     const term::Rational* c = store.as_rational(swap ? x : y);
     const Term other = swap ? y : x;
-    if (!c || !rounds_to_integer(spec, *c) || store.as_rational(other)) continue;
+    if (!c || !rounds_to_integer(spec, *c)) continue;
+    // Of two numbers the sum is one at once: what its bits say is what remains when the constant is
+    // removed again.
+    if (const term::Rational* known = store.as_rational(other)) {
+      if (known->is_integer()) continue;
+      return rounded_sum(b, spec, *c, other, rounding_kind(d.rounding));
+    }
     if (store.kind(other) == Kind::Add)
       for (int i = 0; i < 2; ++i) {
         const term::Rational* added = store.as_rational(store.child(other, i));

@@ -293,7 +293,7 @@ class Finder {
           auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
           it->second.first = std::min(it->second.first, o.cell);
           ++it->second.second;
-          if (alike == SameBits::Answer::Unknown) assume_same_rounding(a);
+          if (alike == SameBits::Answer::Unknown) assume_same_rounding(o.cell, first, other);
           continue;
         }
         if (a.guarded || b.guarded) {
@@ -338,10 +338,20 @@ class Finder {
     return conflict(cell, first, second);
   }
 
-  void assume_same_rounding(const CellStore& s) {
+  // Of two executions of a class that were joined it is not even known what they did.
+  void assume_same_rounding(int64_t cell, const Writer& a, const Writer& b) {
+    const Origin& at = a.cell_store().origin;
+    if (!a.class_pieces().histories || !b.class_pieces().histories) {
+      refuse("st.global", at,
+             fmt::format("several blocks store equal floats to {}[{}], and how they came about is "
+                         "not followed beside branches on data around barriers",
+                         info_->name, info_->index_text(cell)));
+      taint(cell);
+      return;
+    }
     out_.assumptions.insert(
         {"same-rounding", fmt::format("equal floats that blocks store at {} are the same bits",
-                                      span_text(s.origin.instruction))});
+                                      span_text(at.instruction))});
   }
 
   static Writers by_block(Writers writers) {
@@ -379,7 +389,7 @@ class Finder {
                                  put = same_bits_.of_stored(*info_, writers[i], writers[k]);
           if (held == SameBits::Answer::Yes || put == SameBits::Answer::Yes) continue;
           if (held == SameBits::Answer::Unknown || put == SameBits::Answer::Unknown)
-            assume_same_rounding(writers[i].cell_store());
+            assume_same_rounding(cell, writers[i], writers[k]);
           else
             clash |= write_conflict(cell, writers[i], writers[k]);
         }

@@ -2,7 +2,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
-#include <set>
+#include <algorithm>
 
 #include "base/check.h"
 #include "term/hash.h"
@@ -69,7 +69,7 @@ Histories::Id Histories::unknown() {
 Histories::Hash Histories::steps(Id id) const {
   constexpr size_t kNoCta = ~size_t{0};
   if (const auto it = moved_.find({id, kNoCta}); it != moved_.end()) return it->second;
-  std::set<uint64_t> found;
+  std::vector<uint64_t> found;
   absl::flat_hash_set<Id> seen;
   std::vector<Id> stack{id};
   while (!stack.empty()) {
@@ -78,13 +78,14 @@ Histories::Hash Histories::steps(Id id) const {
     if (at == 0 || !seen.insert(at).second) continue;
     const Node& n = nodes_[at];
     if (!n.is_leaf) {
-      found.insert(n.what);
+      found.push_back(n.what);
       stack.push_back(n.a);
       stack.push_back(n.b);
     } else if (n.what == kNumber && !n.moves) {
-      found.insert(n.hash.high);
+      found.push_back(n.hash.high);
     }
   }
+  std::sort(found.begin(), found.end());
   Hash all{7, 8};
   for (const uint64_t one : found) all = mixed(all, one);
   return moved_[{id, kNoCta}] = all;
