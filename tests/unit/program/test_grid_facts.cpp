@@ -32,6 +32,7 @@ struct Facts : ::testing::Test {
     s.motion = motion;
     s.value = value;
     s.origin = {3, instruction};
+    s.known_bits = true;
     piece.stores.push_back(s);
   }
   static void update(TensorPiece& piece, int64_t cell, MotionId motion, Term value,
