@@ -152,11 +152,11 @@ CtaExecutor::CtaExecutor(Session& session, const ProgramState& state, const Laun
   }
   for (TensorId t = 0; t < tensors_.size(); ++t)
     tensors_[t].tracked = tensors_[t].may_write || tracked.count(t) > 0;
-  async_proxy_ = std::any_of(
-      kernel_.decoded.body.begin(), kernel_.decoded.body.end(), [](const isa::Decoded& d) {
-        return d.op == Op::Wgmma || d.op == Op::SharedBulk ||
-               (d.op >= Op::CpAsyncBulk && d.op <= Op::TensorReduce);
-      });
+  async_proxy_ = std::any_of(kernel_.decoded.body.begin(), kernel_.decoded.body.end(),
+                             [](const isa::Decoded& d) {
+                               return d.op == Op::Wgmma || d.op == Op::SharedBulk ||
+                                      (d.op >= Op::CpAsyncBulk && d.op <= Op::TensorReduce);
+                             });
   find_cas_loops();
   waits_ = find_waits();
   if (ranks_ > 1 && waits_)

@@ -289,14 +289,15 @@ class Finder {
           if (differ(o.cell, first, other)) taint(o.cell);
           continue;
         }
-        if (alike == SameBits::Answer::Yes || alike == SameBits::Answer::Unknown) {
+        const bool guarded = a.guarded || b.guarded;
+        if (alike == SameBits::Answer::Yes || (alike == SameBits::Answer::Unknown && !guarded)) {
           auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
           it->second.first = std::min(it->second.first, o.cell);
           ++it->second.second;
           if (alike == SameBits::Answer::Unknown) assume_same_rounding(o.cell, first, other);
           continue;
         }
-        if (a.guarded || b.guarded) {
+        if (guarded) {
           guarded_cells.insert(o.cell);
           continue;
         }
@@ -388,7 +389,10 @@ class Finder {
           const SameBits::Answer held = same_bits_.of_values(*info_, writers[i], writers[k]),
                                  put = same_bits_.of_stored(*info_, writers[i], writers[k]);
           if (held == SameBits::Answer::Yes || put == SameBits::Answer::Yes) continue;
-          if (held == SameBits::Answer::Unknown || put == SameBits::Answer::Unknown)
+          // What was stored says more than what the cells hold where nothing is stored.
+          const bool both =
+              writers[i].cell_store().stored.valid() && writers[k].cell_store().stored.valid();
+          if ((both ? put : held) == SameBits::Answer::Unknown)
             assume_same_rounding(cell, writers[i], writers[k]);
           else
             clash |= write_conflict(cell, writers[i], writers[k]);

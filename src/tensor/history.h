@@ -44,8 +44,8 @@ class Histories {
   bool is_known(Id id) const { return nodes_[id].known; }
   // Of a known one, for the CTA of that ordinal.
   Hash at_cta(Id id, const MotionTable& motions, size_t ordinal) const;
-  // Of the operations and constants alone, with their numbers: the same for lanes that did the same with their
-  // operands in other places.
+  // Of the operations and constants alone, with their numbers: the same for lanes that did the same
+  // with their operands in other places.
   Hash steps(Id id) const;
 
  private:

@@ -326,6 +326,9 @@ TEST_F(Facts, RandomLaunchesMatchAllPairs) {
     tensors[0] = make_tensor("out", DType::F32, {cells});
     auto launch = random_launch(random, store, cells, x, y);
     for (ClassPieces& cls : launch->classes)
+      for (TensorPiece& piece : cls.tensors)
+        for (CellStore& s : piece.stores) s.known_bits = true;
+    for (ClassPieces& cls : launch->classes)
       for (int r = random() % 3; r > 0; --r) {
         MotionId m = cls.motions->affine(random() % 3, random() % 5, 0);
         MotionTable::Range range = cls.motions->range(m);

@@ -145,3 +145,14 @@ extern "C" __global__ void largest_of_others(const float* x, float* y) {
 }
 
 extern "C" __global__ void largest(const float* x, float* y) { y[0] = fmaxf(fmaxf(x[0], x[1]), x[2]); }
+
+// Blocks that store a value and the same rounded, both under one condition on data.
+extern "C" __global__ void rounded_by_block(const float* x, float* y) {
+  float v = x[threadIdx.x];
+  if (blockIdx.x == 1) v = __half2float(__float2half(v));
+  // expect: global-race @ next line
+  if (x[40] > 0) y[threadIdx.x] = v;
+}
+extern "C" __global__ void unrounded(const float* x, float* y) {
+  if (x[40] > 0) y[threadIdx.x] = x[threadIdx.x];
+}
