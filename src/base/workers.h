@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -40,6 +42,12 @@ class Workers {
       taken = std::clamp(free, 0, std::max(most, 0));
     } while (!free_.compare_exchange_weak(free, free - taken));
     return {*this, taken};
+  }
+  // Threads for so many tasks beside the thread at hand, each with a copy of so many bytes; all
+  // copies together take at most half of the memory limit.
+  Claim claim_with_copies(size_t tasks, size_t bytes, int64_t memory_mib) {
+    const size_t copies = (static_cast<size_t>(memory_mib) << 19) / std::max<size_t>(bytes, 1);
+    return claim(static_cast<int>(std::min(tasks, copies)) - 1);
   }
 
  private:

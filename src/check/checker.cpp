@@ -186,7 +186,8 @@ class Check {
     if (too_many) std::rethrow_exception(too_many);
     // A conflict under a condition on data is none if no input makes the condition hold.
     const auto refute = [&](const Defect& defect, const term::Term& guard) {
-      return settle({defect, guarded_value(guard), true}) == decide::PoisonAnswer::Kind::Never;
+      return settle({defect, exec::value_where(*session_, guard), true}) ==
+             decide::PoisonAnswer::Kind::Never;
     };
     program::GridFacts facts =
         program::apply_launch(*session_, out.state, launched.pieces, std::move(steps), refute);
@@ -234,21 +235,6 @@ class Check {
         add_defects({std::move(*defect)});
       }
     }
-  }
-
-  // A value that poison reaches exactly where the condition holds.
-  term::Term guarded_value(const term::Term& guard) {
-    if (!guard_group_) {
-      term::Group group;
-      group.kind = term::Group::Kind::Refused;
-      group.name = "guard";
-      group.dtype = DType::U32;
-      group.type = term::bv(32);
-      guard_group_ = store_.add_group(std::move(group));
-      session_->poison[*guard_group_] = {exec::PoisonSource::Kind::Tainted, "", {}, {}};
-    }
-    return store_.make(term::Kind::Select,
-                       {guard, store_.leaf(*guard_group_, {}), store_.bits(0, 32)});
   }
 
   // Decides a defect that happens under some inputs only, and reports it or the open question.
@@ -846,7 +832,6 @@ class Check {
   std::optional<idiom::Library> library_;
   std::vector<decide::Equation> equations_;
   std::optional<decide::Decider> decider_;
-  std::optional<term::GroupId> guard_group_;
   bool raced_on_data_ = false;
 };
 

@@ -60,34 +60,28 @@ Uses uses_of(const ptx::Module& module, uint32_t variable) {
   return uses;
 }
 
+// Elements that hold values of the type.
+DType element_of(ScalarType type) {
+  if (type == ScalarType::F64) return DType::F64;
+  if (type == ScalarType::F32) return DType::F32;
+  switch (ptx::bits_of(type)) {
+    case 64:
+      return DType::U64;
+    case 32:
+      return DType::U32;
+    case 16:
+      return DType::U16;
+    default:
+      return DType::U8;
+  }
+}
+
 // Elements of a variable's tensor: of the one type that it is used with, else words as wide as its
 // alignment allows.
 DType element_of(const ptx::Variable& v, const Uses& uses) {
   std::set<DType> named;
-  const auto note = [&](ScalarType type) {
-    switch (type) {
-      case ScalarType::F64:
-        return named.insert(DType::F64), void();
-      case ScalarType::F32:
-        return named.insert(DType::F32), void();
-      case ScalarType::U64:
-      case ScalarType::S64:
-      case ScalarType::B64:
-        return named.insert(DType::U64), void();
-      case ScalarType::U32:
-      case ScalarType::S32:
-      case ScalarType::B32:
-        return named.insert(DType::U32), void();
-      case ScalarType::U16:
-      case ScalarType::S16:
-      case ScalarType::B16:
-        return named.insert(DType::U16), void();
-      default:
-        return named.insert(DType::U8), void();
-    }
-  };
-  for (const ScalarType type : uses.types) note(type);
-  if (v.type != ScalarType::B8) note(v.type);
+  for (const ScalarType type : uses.types) named.insert(element_of(type));
+  if (v.type != ScalarType::B8) named.insert(element_of(v.type));
   if (named.size() == 1 && v.size % static_cast<uint64_t>(dtype_size(*named.begin())) == 0)
     return *named.begin();
   const uint64_t width = std::min<uint64_t>(v.alignment, 4);

@@ -11,9 +11,8 @@ std::vector<std::optional<Answer>> answer_all(
     const idiom::Library& library, const std::vector<Equation>& equations, const Budget& budget,
     Workers& workers) {
   std::vector<std::optional<Answer>> answers;
-  const auto most = static_cast<size_t>(options.memory_mib) << 19;
-  const size_t copies = std::min(pairs.size(), most / std::max<size_t>(store.bytes(), 1));
-  const Workers::Claim claim = workers.claim(static_cast<int>(copies) - 1);
+  const Workers::Claim claim =
+      workers.claim_with_copies(pairs.size(), store.bytes(), options.memory_mib);
   if (claim.count() == 0) return answers;
   answers.resize(pairs.size());
   struct Helper {

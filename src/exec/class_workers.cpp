@@ -9,9 +9,8 @@ namespace coequal::exec {
 
 std::optional<ClassWorkers> ClassWorkers::claim(Session& session, const Setting& setting,
                                                 size_t groups) {
-  const auto most = static_cast<size_t>(session.options.memory_mib) << 19;
-  const size_t copies = std::min(groups, most / std::max<size_t>(session.store.bytes(), 1));
-  Workers::Claim claim = session.workers->claim(static_cast<int>(copies) - 1);
+  Workers::Claim claim =
+      session.workers->claim_with_copies(groups, session.store.bytes(), session.options.memory_mib);
   if (claim.count() == 0) return std::nullopt;
   return ClassWorkers(session, setting, std::move(claim));
 }

@@ -8,6 +8,7 @@
 
 #include "exec/cta.h"
 #include "exec/data_condition.h"
+#include "term/traverse.h"
 
 namespace coequal::exec {
 
@@ -118,21 +119,18 @@ bool CtaExecutor::branch_on_poison(const Term& condition, int lane, uint32_t thr
   }
   // What a load that races gave is one of some values. A branch that only chooses what registers
   // hold is a select of theirs: it matters where they do.
-  std::vector<Term> stack{condition};
-  absl::flat_hash_set<Term> seen;
   bool raced = chooses_registers(kernel_, pc);
-  while (raced && !stack.empty()) {
-    const Term x = stack.back();
-    stack.pop_back();
-    if (!store_.has_poison(x) || !seen.insert(x).second) continue;
-    if (store_.kind(x) == Kind::Poison) {
-      const auto it = session_.poison.find(store_.groups(x)[0]);
-      raced = it != session_.poison.end() && it->second.kind == PoisonSource::Kind::Defective &&
-              (it->second.defect.kind == DefectKind::SharedRace ||
-               it->second.defect.kind == DefectKind::GlobalRace);
-    }
-    for (int i = 0; i < store_.arity(x); ++i) stack.push_back(store_.child(x, i));
-  }
+  if (raced)
+    term::Postorder(store_).walk(
+        condition, [&](const Term& x) { return store_.has_poison(x); },
+        [&](const Term& x) {
+          if (store_.kind(x) != Kind::Poison) return;
+          const auto it = session_.poison.find(store_.groups(x)[0]);
+          raced &= it != session_.poison.end() &&
+                   it->second.kind == PoisonSource::Kind::Defective &&
+                   (it->second.defect.kind == DefectKind::SharedRace ||
+                    it->second.defect.kind == DefectKind::GlobalRace);
+        });
   if (raced) return false;
   Defect defect;
   defect.kind = DefectKind::UninitializedRead;

@@ -158,20 +158,15 @@ Term CtaExecutor::poison_term(const std::string& what, term::Type type, int64_t 
   if (it != poison_groups_.end()) {
     id = it->second;
   } else {
-    // Another class of the same program may have made the group already.
-    id = static_cast<term::GroupId>(store_.group_count());
-    for (term::GroupId g = 0; g < store_.group_count(); ++g)
-      if (store_.group(g).name == key) id = g;
-    if (id == store_.group_count()) {
-      term::Group group;
-      const bool refused =
-          source.kind == PoisonSource::Kind::Refused || source.kind == PoisonSource::Kind::Tainted;
-      group.kind = refused ? term::Group::Kind::Refused : term::Group::Kind::Poison;
-      group.name = key;
-      // Conditions are read off a one-bit word.
-      group.type = type.cls == term::TypeClass::Bool ? term::bv(1) : type;
-      id = store_.add_group(std::move(group));
-    }
+    term::Group group;
+    const bool refused =
+        source.kind == PoisonSource::Kind::Refused || source.kind == PoisonSource::Kind::Tainted;
+    group.kind = refused ? term::Group::Kind::Refused : term::Group::Kind::Poison;
+    group.name = key;
+    // Conditions are read off a one-bit word.
+    group.type = type.cls == term::TypeClass::Bool ? term::bv(1) : type;
+    // Another class of the same program may have made it already.
+    id = named_group(store_, std::move(group));
     const auto [have, fresh] = session_.poison.try_emplace(id, source);
     if (!fresh) have->second.join(std::move(source));
     poison_groups_[key] = id;
@@ -190,17 +185,6 @@ Term CtaExecutor::unset_term(term::Type type) {
     if (store_.kind(store_.child(t, i)) == Kind::Poison) leaf = store_.child(t, i);
   note_read(leaf, thread_, pc_, "", "");
   return t;
-}
-
-void PoisonSource::join(PoisonSource other) {
-  if (other.kind == Kind::Defective) {
-    std::vector<Defect> told{defect};
-    add_defect(told, std::move(other.defect));
-    told[0].count = defect.count;
-    defect = std::move(told[0]);
-  }
-  for (auto& [cell, access] : other.reads)
-    if (reads.size() < kMostReads) reads.try_emplace(cell, std::move(access));
 }
 
 void CtaExecutor::note_read(const Term& value, uint32_t thread, uint32_t pc,
@@ -317,19 +301,12 @@ Term CtaExecutor::term_of(const Word& word, const OperandType& type) {
           const std::string name = fmt::format("iota{}", type.width);
           auto [it, fresh] = poison_groups_.try_emplace(name, 0);
           if (fresh) {
-            term::GroupId id = static_cast<term::GroupId>(store_.group_count());
-            for (term::GroupId g = 0; g < store_.group_count(); ++g)
-              if (store_.group(g).kind == term::Group::Kind::Iota && store_.group(g).name == name)
-                id = g;
-            if (id == store_.group_count()) {
-              term::Group group;
-              group.kind = term::Group::Kind::Iota;
-              group.name = name;
-              group.dtype = type.width == 64 ? DType::I64 : DType::I32;
-              group.type = term::bv(type.width);
-              id = store_.add_group(std::move(group));
-            }
-            it->second = id;
+            term::Group group;
+            group.kind = term::Group::Kind::Iota;
+            group.name = name;
+            group.dtype = type.width == 64 ? DType::I64 : DType::I32;
+            group.type = term::bv(type.width);
+            it->second = named_group(store_, std::move(group));
           }
           return store_.leaf(it->second, {sign_extend(word.bits, type.width), word.motion});
         }

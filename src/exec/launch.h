@@ -213,6 +213,12 @@ struct Session {
   Workers* workers = nullptr;
 };
 
+// The group of that kind and name, made if there is none.
+term::GroupId named_group(term::TermStore& store, term::Group group);
+
+// A value that poison reaches exactly where the condition holds: it stands for what happens there.
+term::Term value_where(Session& session, const term::Term& condition);
+
 // Executes the launch class by class (or every CTA with options.whole_grid). `state` is read only;
 // the caller makes the next versions from the pieces. `histories`: the pieces have those of what
 // they store.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 namespace coequal::exec {
 
@@ -64,9 +63,7 @@ class Paths : private term::MotionReconciler {
       s.value = store_.make(Kind::Select, {all, s.value, nothing(store_.type(s.value))});
     for (Defect& d : outcome.defects) {
       const bool race = d.kind == DefectKind::SharedRace || d.kind == DefectKind::GlobalRace;
-      const Term value =
-          store_.make(Kind::Select, {all, store_.leaf(guarded(), {}), nothing(term::bv(32))});
-      outcome.suspicions.push_back({std::move(d), value, race});
+      outcome.suspicions.push_back({std::move(d), value_where(session_, all), race});
     }
     outcome.defects.clear();
     store_.set_reconciler(nullptr);
@@ -74,20 +71,6 @@ class Paths : private term::MotionReconciler {
 
   Term nothing(term::Type type) {
     return type == term::kReal ? store_.real(0) : store_.bits(0, type.width);
-  }
-
-  // Poison that stands for a defect.
-  term::GroupId guarded() {
-    if (!guarded_) {
-      term::Group group;
-      group.kind = term::Group::Kind::Refused;
-      group.name = "guarded";
-      group.dtype = DType::U32;
-      group.type = term::bv(32);
-      guarded_ = store_.add_group(std::move(group));
-      session_.poison[*guarded_] = {PoisonSource::Kind::Tainted, "", {}, {}};
-    }
-    return *guarded_;
   }
 
   CtaOutcome join(const Term& condition, CtaOutcome a, CtaOutcome b) {
@@ -238,7 +221,6 @@ class Paths : private term::MotionReconciler {
   term::TermStore& store_;
   const ProgramState& state_;
   const ClassRuns& runs_;
-  std::optional<term::GroupId> guarded_;
   tensor::MotionTable* motions_ = nullptr;
   std::vector<TensorId> joined_;
   int executions_ = 0;

@@ -285,11 +285,11 @@ class Finder {
         const Writer &first = writers[0], &other = writers[k];
         const CellStore &a = first.cell_store(), &b = other.cell_store();
         const SameBits::Answer alike = same_bits_.of_values(*info_, first, other);
-        if (alike == SameBits::Answer::Perhaps && !a.guarded && !b.guarded) {
+        const bool guarded = a.guarded || b.guarded;
+        if (alike == SameBits::Answer::Perhaps && !guarded) {
           if (differ(o.cell, first, other)) taint(o.cell);
           continue;
         }
-        const bool guarded = a.guarded || b.guarded;
         if (alike == SameBits::Answer::Yes || (alike == SameBits::Answer::Unknown && !guarded)) {
           auto [it, fresh] = same.try_emplace(a.origin.instruction, o.cell, 0);
           it->second.first = std::min(it->second.first, o.cell);
